@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+#include "core/bundle/record.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace forkpoint::bundle {
+
+/// Something wrong in a bundle that did not stop reading: what, where, and what it means for the reader.
+struct Problem {
+    enum class Level { Note, Warning };
+    Level level = Level::Warning;
+    std::string where; ///< "rank00001/tensors.jsonl:17"
+    std::string message;
+};
+
+/// One rank's folder, read. `info` is rank.json as it is.
+struct RankData {
+    int rank = 0;
+    std::filesystem::path folder;
+    nlohmann::json info;
+    std::vector<ModuleRecord> modules;
+    std::vector<CallRecord> calls;
+    std::vector<BackwardRecord> backwards;
+    std::vector<EdgeRecord> edges;
+    std::vector<std::vector<std::string>> ties;
+    std::vector<ScalarRecord> scalars;
+    std::vector<TensorRecord> tensors; ///< in file order
+    bool complete = false;             ///< status was "complete"
+};
+
+/// A recorded run, opened for reading. Metadata is in memory; tensor bytes are mapped on demand and checked before use. Immutable after
+/// open, so that any number of threads may read. Nothing of a bundle is executed, no link is followed, nothing is written.
+class Bundle {
+public:
+    /// Opens `path`: a bundle folder, or one rank's folder. Fails with NotFound, NotABundle (says what it found and how to make a bundle),
+    /// Unsupported (newer major version), Corrupt (no rank can be read), Cancelled. Everything less is a Problem.
+    static Result<std::shared_ptr<const Bundle>> open(const std::filesystem::path& path, Progress* progress = nullptr,
+                                                      std::stop_token stop = {});
+
+    const std::filesystem::path& path() const { return m_path; }
+    const std::string& name() const { return m_name; }
+    int worldSize() const { return m_worldSize; } ///< as launched; some ranks may be missing
+    const nlohmann::json& info() const { return m_info; }
+    const std::vector<RankData>& ranks() const { return m_ranks; } ///< ascending rank
+    const RankData* rank(int rank) const;                          ///< nullptr if missing
+    const std::vector<Problem>& problems() const { return m_problems; }
+    std::vector<int> steps() const; ///< steps that have tensor records on some rank, ascending
+
+    /// The bytes of a record of `rank` (which must belong to this bundle). Fails with NotFound if it has none, else as TensorSource::read.
+    Result<TensorSourcePtr> source(const RankData& rank, const TensorRecord& record) const;
+
+private:
+    friend class BundleReader;
+    class Files; ///< mapped .bin files
+    std::filesystem::path m_path;
+    std::string m_name;
+    int m_worldSize = 0;
+    nlohmann::json m_info;
+    std::vector<RankData> m_ranks;
+    std::vector<Problem> m_problems;
+    std::shared_ptr<Files> m_files;
+};
+
+/// Result of reading everything again and recomputing every digest.
+struct VerifyReport {
+    std::int64_t tensors = 0;       ///< records
+    std::int64_t checked = 0;       ///< records whose bytes match their digest
+    std::uint64_t bytes = 0;        ///< distinct bytes read
+    std::vector<Problem> problems;  ///< of opening and of checking
+};
+Result<VerifyReport> verify(const Bundle& bundle, Progress* progress = nullptr, std::stop_token stop = {});
+
+} // namespace forkpoint::bundle

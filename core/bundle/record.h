@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/tensor/dtype.h"
+#include "core/tensor/tensor_source.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The records of a bundle as values; FORMAT.md is the authority for every field.
+namespace forkpoint::bundle {
+
+enum class Phase : std::uint8_t { Start, Data, Forward, Backward, Reduce, Optimizer }; ///< in the order of a step
+enum class Kind : std::uint8_t { Batch, Input, Output, GradOutput, Grad, Param, Buffer, OptimizerState, Scale };
+enum class Level : std::uint8_t { Module, Op };
+enum class Codec : std::uint8_t { Raw, Zstd };
+enum class Filter : std::uint8_t { None, Shuffle };
+
+std::string_view name(Phase phase);
+std::string_view name(Kind kind);
+std::optional<Phase> phaseFromName(std::string_view name);
+std::optional<Kind> kindFromName(std::string_view name);
+
+struct Placement {
+    enum class Type : std::uint8_t { Replicate, Shard, Partial };
+    std::string axis;
+    Type type = Type::Replicate;
+    std::int64_t dim = 0; ///< Shard
+    std::string op;       ///< Partial: "sum" or "mean"
+    bool operator==(const Placement&) const = default;
+};
+
+/// Over the finite elements; counts over all.
+struct RecordedStats {
+    double min = 0, max = 0, mean = 0, l2 = 0;
+    std::int64_t nan = 0, inf = 0;
+};
+
+using Digest = std::array<std::uint8_t, 32>; ///< SHA-256
+
+/// Where a tensor's bytes lie. Present only if every length was checked against the file.
+struct Extent {
+    std::string file;
+    std::uint64_t offset = 0;
+    Codec codec = Codec::Raw;
+    Filter filter = Filter::None;
+    std::uint64_t frameSize = 1u << 20;
+    std::vector<std::uint64_t> frames; ///< stored bytes per frame; empty for Raw
+};
+
+inline constexpr std::int32_t kNoMicro = -1;
+
+struct TensorRecord {
+    std::int64_t id = 0;
+    std::int32_t step = 0;
+    std::int32_t micro = kNoMicro;
+    Phase phase = Phase::Start;
+    Kind kind = Kind::Param;
+    Level level = Level::Module;
+    std::string module; ///< as recorded, wrapper names included
+    std::string param;
+    std::int32_t call = 0;
+    std::string slot;
+    std::int64_t order = 0;
+    DType dtype = DType::Float32;
+    Shape shape;
+    Shape globalShape, globalOffset; ///< empty if not stated
+    std::vector<Placement> placement;
+    bool recompute = false;
+    std::vector<std::int64_t> sampleIds;
+    std::string notObserved; ///< the reason; empty if the value was seen
+    std::optional<RecordedStats> stats;
+    std::optional<Digest> digest;
+    std::optional<Extent> bytes;
+};
+
+struct ModuleRecord {
+    std::string path, className, wrapper;
+    std::vector<std::string> parameters, buffers;
+};
+
+struct CallRecord {
+    std::int32_t step = 0, micro = 0;
+    std::string module;
+    std::int32_t call = 0;
+    std::int64_t order = 0;
+    std::optional<std::string> parent; ///< nullopt at a root
+    std::int32_t parentCall = 0;
+    bool training = true;
+    bool recompute = false;
+    std::string source; ///< "train.py:41", empty if unknown
+};
+
+struct BackwardRecord {
+    std::int32_t step = 0, micro = 0;
+    std::string root;
+    std::int64_t order = 0;
+    std::string source;
+};
+
+struct Port {
+    std::string module;
+    std::int32_t call = 0;
+    std::string slot;
+    auto operator<=>(const Port&) const = default;
+};
+
+struct EdgeRecord {
+    std::int32_t step = 0, micro = 0;
+    Port from, to;
+    bool direct = false;
+};
+
+struct ScalarRecord {
+    std::int32_t step = 0;
+    std::int32_t micro = kNoMicro;
+    std::string name;
+    double value = 0;
+};
+
+} // namespace forkpoint::bundle

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/tensor/tensor_source.h"
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// One pass over a pair of tensors. A is the reference, B the candidate, d = B - A. Elements where either side is NaN or infinite are
+// counted and left out of everything else ("finite pairs" below), so that they never hide another error.
+//
+// Arithmetic: d is formed in float for types up to float32 (narrow types are widened exactly first), in double for float64, in 128 bits for
+// integers; products and sums are accumulated in double over fixed blocks that are combined in a fixed order, so that results do
+// not depend on the number of threads. Complex elements are compared as their real and imaginary parts, counted as two elements.
+// Pairs of different floating width are compared in the wider type.
+namespace forkpoint::metrics {
+
+/// The element at which an extremum was found. Ties: the lowest flat index wins.
+struct Extremum {
+    double value = 0;        ///< the metric there
+    std::int64_t index = -1; ///< row-major flat index in the pair's shape (complex: of the element); -1 if there is none
+    double a = 0, b = 0;     ///< both values there
+};
+
+/// One side, over its own finite elements.
+struct SideStatistics {
+    std::int64_t nan = 0, positiveInf = 0, negativeInf = 0;
+    std::int64_t zeros = 0;
+    double min = 0, max = 0, mean = 0, std = 0; ///< std: population (divisor n)
+    double norm = 0;                            ///< 2-norm
+    bool lowBitsZero = false; ///< float32 whose low 13 mantissa bits are zero in every finite element: came from a narrower type
+    std::optional<DType> narrowest; ///< the narrowest of bfloat16, float16 that holds every finite element of a float32 side exactly
+};
+
+struct PairStatistics {
+    std::int64_t count = 0;       ///< elements
+    std::int64_t finite = 0;      ///< finite on both sides
+    SideStatistics a, b;
+    std::int64_t nanBoth = 0, infBothEqual = 0; ///< coincidences: NaN on both; the same infinity on both
+    std::int64_t bitEqual = 0;    ///< same bits (NaN payloads included); different widths: equal values after widening
+    std::int64_t zeroMismatch = 0; ///< zero on one side only (among finite pairs)
+    std::int64_t allcloseViolations = 0; ///< not |d| <= atol + rtol * |a| (a the reference; NaN pairs and unequal infinities violate)
+
+    Extremum maxAbs;   ///< |d|
+    Extremum maxRel;   ///< |d| / max(|a|, |b|); 0/0 is 0
+    double meanAbs = 0;
+    double meanDiff = 0;  ///< bias, mean of d
+    double rmse = 0;
+    double diffNorm = 0;  ///< 2-norm of d
+    double relL2 = 0;     ///< |d|_2 / max(|A|_2, |B|_2) over finite pairs; 0 if both are zero
+    double relLinf = 0;   ///< max|d| / max(max|A|, max|B|)
+    double cosine = 1;    ///< <A,B> / (|A| |B|); 1 if both are zero, 0 if one is
+    double normRatio = 1; ///< |B| / |A|; 1 if both are zero, infinity if only A is
+    double bestScale = 1; ///< s = <A,B> / <A,A>, the s that minimises |B - sA|; 1 if A is zero
+    double scaleResidual = 0; ///< |B - sA| / |B|; computed without cancellation from <A,A>, <A,d>, <d,d>: |B-sA|^2 = <d,d> - <A,d>^2/<A,A>
+    double normA = 0, normB = 0; ///< 2-norms over finite pairs
+
+    // Is d unstructured? Under independent errors both are about N(0,1) (Wald statistic with heteroscedastic error estimate).
+    double factorZ = 0; ///< <a,d> / sqrt(sum a^2 d^2)
+    double biasZ = 0;   ///< sum d / sqrt(sum d^2)
+};
+
+struct MeasureOptions {
+    double rtol = 1.3e-6, atol = 1e-5; ///< torch.testing.assert_close for float32
+    int threads = 0;                   ///< 0: as many as oneTBB gives
+};
+
+/// Measures a pair of equal element counts (shapes may differ by a reshape; boxes are taken on A's chunks if shapes are equal, else both are
+/// read flattened). Fails with Usage if the counts differ or one side is complex and the other not, with the read's error, or Cancelled.
+Result<PairStatistics> measure(const TensorSource& a, const TensorSource& b, const MeasureOptions& options = {}, std::stop_token stop = {});
+
+/// As measure, counting only elements where mask(index) != 0; the mask is a bool or uint8 tensor of equal shape.
+Result<PairStatistics> measureMasked(const TensorSource& a, const TensorSource& b, const TensorSource& mask, const MeasureOptions& options = {},
+                                     std::stop_token stop = {});
+
+} // namespace forkpoint::metrics
