@@ -131,7 +131,7 @@ run_tests() {
 }
 
 run_tests_newest_torch() {
-    install_packages "${packages[@]}" "${packages_newest_torch[@]}"
+    packages+=("${packages_newest_torch[@]}")
     build
     local venv="$root/build/torch-newest" status=0 version
     if [ ! -x "$venv/bin/python" ]; then
@@ -140,7 +140,7 @@ run_tests_newest_torch() {
     fi
     say "torch: newest from PyPI (several GB at first)"
     if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade torch; then
-        "$venv/bin/python" -c 'import torch' || die 1 "PyTorch could not be installed from PyPI"
+        "$venv/bin/python" -c 'import torch' 2>/dev/null || die 1 "PyTorch could not be installed from PyPI, see pip's message above"
         say "torch: PyPI did not answer, using the version that is there"
     fi
     version=$("$venv/bin/python" -c 'import torch; print(torch.__version__)')
