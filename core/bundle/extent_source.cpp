@@ -3,7 +3,7 @@
 #include "core/bundle/extent_source.h"
 
 #include "core/bundle/shuffle.h"
-#include "core/tensor/box_runs.h"
+#include "core/tensor/box_ranges.h"
 
 #include <algorithm>
 #include <atomic>
@@ -64,34 +64,34 @@ public:
     {
         if (Result<void> ok = checkBox(m_shape, box); !ok)
             return tl::unexpected(std::move(ok.error()));
-        RunWalk walk(m_shape, box);
+        RangeWalk walk(m_shape, box);
         if (walk.count() == 0)
             return std::span<const std::byte>{};
         auto file = m_files->open(m_folder, m_extent.file);
         if (!file)
             return tl::unexpected(std::move(file.error()));
-        Run run;
-        if (walk.count() == 1 && walk.next(run))
-            return readRun(**file, run, buffer);
+        FlatRange range;
+        if (walk.count() == 1 && walk.next(range))
+            return readRange(**file, range, buffer);
         const std::size_t item = itemSize(m_dtype);
         auto to = takeBytes(buffer, static_cast<std::size_t>(box.elements()) * item);
         if (!to)
             return tl::unexpected(std::move(to.error()));
         ReadBuffer& window = buffer.child(0);
-        Result<void> done = gatherRuns(walk, item, *to, [&](Run piece) { return readRun(**file, piece, window); });
+        Result<void> done = gatherRanges(walk, item, *to, [&](FlatRange piece) { return readRange(**file, piece, window); });
         if (!done)
             return tl::unexpected(std::move(done.error()));
         return *to;
     }
 
 private:
-    Bytes readRun(const OpenFile& file, Run run, ReadBuffer& buffer) const
+    Bytes readRange(const OpenFile& file, FlatRange range, ReadBuffer& buffer) const
     {
         const std::size_t item = itemSize(m_dtype);
-        auto to = takeBytes(buffer, static_cast<std::size_t>(run.count) * item);
+        auto to = takeBytes(buffer, static_cast<std::size_t>(range.count) * item);
         if (!to)
             return tl::unexpected(std::move(to.error()));
-        if (Result<void> done = file.readAt(m_extent.offset + static_cast<std::uint64_t>(run.offset) * item, *to); !done)
+        if (Result<void> done = file.readAt(m_extent.offset + static_cast<std::uint64_t>(range.offset) * item, *to); !done)
             return tl::unexpected(std::move(done.error()));
         return *to;
     }
@@ -128,7 +128,7 @@ public:
     {
         if (Result<void> ok = checkBox(m_shape, box); !ok)
             return tl::unexpected(std::move(ok.error()));
-        RunWalk walk(m_shape, box);
+        RangeWalk walk(m_shape, box);
         if (walk.count() == 0)
             return std::span<const std::byte>{};
         auto file = m_files->open(m_folder, m_extent.file);
@@ -138,10 +138,10 @@ public:
         const std::size_t item = itemSize(m_dtype);
         std::span<std::byte> to;
         std::size_t filled = 0;
-        Run run;
-        while (walk.next(run)) {
-            std::uint64_t at = static_cast<std::uint64_t>(run.offset) * item;
-            const std::uint64_t end = at + static_cast<std::uint64_t>(run.count) * item;
+        FlatRange range;
+        while (walk.next(range)) {
+            std::uint64_t at = static_cast<std::uint64_t>(range.offset) * item;
+            const std::uint64_t end = at + static_cast<std::uint64_t>(range.count) * item;
             while (at < end) {
                 const std::uint64_t index = at / m_extent.frameSize;
                 const std::uint64_t frameStart = index * m_extent.frameSize;
@@ -151,7 +151,7 @@ public:
                 const auto first = static_cast<std::size_t>(at - frameStart);
                 const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, raw->size() - first));
                 if (walk.count() == 1 && at + size == end && filled == 0 && first % item == 0)
-                    return raw->subspan(first, size); // one run within one frame
+                    return raw->subspan(first, size); // one range within one frame
                 if (to.empty()) {
                     auto taken = takeBytes(buffer, static_cast<std::size_t>(box.elements()) * item);
                     if (!taken)

@@ -4,13 +4,15 @@
 
 #include "core/bundle/problem_log.h"
 #include "core/bundle/sha256.h"
-#include "core/tensor/box_runs.h"
+#include "core/tensor/box_ranges.h"
 
 #include <fmt/format.h>
 
 namespace forkpoint::bundle {
 
 namespace {
+
+constexpr std::size_t kMaxRank = 64;
 
 /// Looks `key`'s text up, and complains about a word that this version does not know.
 template <class T, class Lookup>
@@ -146,6 +148,8 @@ std::optional<TensorLine> parseTensor(JsonFields& fields)
     record.order = fields.integer("order");
     record.dtype = word(fields, "dtype", fields.text("dtype"), dtypeFromName, DType::Float32);
     record.shape = fields.integers("shape");
+    if (record.shape.size() > kMaxRank)
+        fields.complain(fmt::format("`shape` has {} dimensions, more than the {} that PyTorch allows", record.shape.size(), kMaxRank));
     record.globalShape = fields.integersOr("global_shape");
     record.globalOffset = fields.integersOr("global_offset");
     parsePlacement(fields, record);

@@ -7,7 +7,7 @@
 #include "core/bundle/recorded_stats.h"
 #include "core/bundle/sha256.h"
 #include "core/bundle/shuffle.h"
-#include "core/tensor/box_runs.h"
+#include "core/tensor/box_ranges.h"
 
 #include <cerrno>
 #include <cmath>
