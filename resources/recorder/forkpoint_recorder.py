@@ -35,7 +35,6 @@ import ctypes
 import datetime
 import fnmatch
 import functools
-import gc
 import hashlib
 import importlib.abc
 import importlib.util
@@ -766,10 +765,14 @@ class Names:
                     return path
         return paths[0]
 
-    def unnamed(self, tensor, label):
-        """A parameter that belongs to no module, known by its place in the optimizer."""
-        parameter = self.parameters[id(tensor)] = Parameter(tensor, "", label)
-        return parameter
+    def name_by_optimizer(self, tensors, kind, number):
+        """Parameters that belong to no module are known by their place in the optimizer: [(group.position, tensor)]."""
+        path = "<%s>" % kind if not number else "<%s>#%d" % (kind, number)
+        for label, tensor in tensors:
+            self.parameters[id(tensor)] = Parameter(tensor, path, label)
+        if path not in self.described:
+            self.described.add(path)
+            self.write(type="module", path=path, **{"class": kind, "parameters": [label for label, _ in tensors], "buffers": []})
 
 
 # ------------------------------------------------------------------------------------------------ data flow
@@ -983,7 +986,7 @@ class Frame:
         self.recompute = self.skipped = False
         self.parent = self.parent_call = self.deferred = self.original = self.source = None
         self.graded = True                                        # autograd was on
-        self.training = module.training
+        self.training = getattr(module, "training", True)
 
 
 class Original:
@@ -1083,7 +1086,7 @@ class Session:
         self.reduced = {}                                         # parameter -> digest of its reduced gradient
         self.updated_parameters, self.buffers_written = set(), False
         self.entered = set()                                      # optimizers whose step this one has
-        self.scalar_names = collections.Counter()
+        self.scalar_names, self.user_calls = collections.Counter(), collections.Counter()
         self.clear_micro()
 
     def clear_micro(self):
@@ -1093,6 +1096,7 @@ class Session:
         self.gradients, self.gradients_seen = {}, set()           # local gradients waiting for the end of backward; written ones
         self.outputs_seen, self.views = set(), []
         self.unscaled = {}
+        self.batches_put = 0
         self.reentrant = False
         self.edges = set()
         self.flow.clear()
@@ -1307,10 +1311,12 @@ class Session:
         if not self.recording:
             return
         for batch, tensors in taken:
+            prefix = "batch%d" % self.batches_put if self.batches_put else ""     # of a second loader, or a second batch
+            self.batches_put += 1
             for slot, tensor in tensors:
                 rows = tensor.shape[0] if tensor.dim() else None
                 ids = batch.ids if batch.ids is not None and len(batch.ids) == rows else None
-                self.put(tensor, "data", "batch", "", slot=slot, sample_ids=ids)
+                self.put(tensor, "data", "batch", "", slot=join(prefix, slot), sample_ids=ids)
 
     # -- forward
 
@@ -1626,24 +1632,21 @@ class Session:
         return number
 
     def find_optimizers(self):
-        """Optimizers made before the recorder was switched on are looked up once."""
+        """Optimizers made before the recorder was switched on are looked up once, among the variables of the callers."""
         if not self.optimizers and not self.searched:
             self.searched = True
-            base = torch.optim.Optimizer
-            for value in gc.get_objects():
-                if issubclass(type(value), base) and hasattr(value, "param_groups"):
+            for value in self.names.visible():
+                if isinstance(value, torch.optim.Optimizer):
                     self.know_optimizer(value)
 
     def parameters_of(self, optimizer, number):
         """[(tensor, Parameter)] of an optimizer."""
-        found = []
-        for group_number, group in enumerate(optimizer.param_groups):
-            for position, tensor in enumerate(group["params"]):
-                parameter = self.names.parameter(tensor)
-                if parameter is None:
-                    parameter = self.names.unnamed(tensor, "optimizer%d.%d.%d" % (number, group_number, position))
-                found.append((tensor, parameter))
-        return found
+        tensors = [("%d.%d" % (group_number, position), tensor) for group_number, group in enumerate(optimizer.param_groups)
+                   for position, tensor in enumerate(group["params"])]
+        unknown = [(label, tensor) for label, tensor in tensors if self.names.parameter(tensor) is None]
+        if unknown:
+            self.names.name_by_optimizer(unknown, type(optimizer).__name__, number)
+        return [(tensor, self.names.parameter(tensor)) for _, tensor in tensors]
 
     @guarded
     def clipping(self, parameters):
@@ -1775,10 +1778,21 @@ class Session:
     @guarded
     def user_tensor(self, name, tensor):
         self.become_rank()
-        if self.recording:
-            call, self.counts[str(name), "user"] = self.counts[str(name), "user"], self.counts[str(name), "user"] + 1
-            for slot, item in named_slots(tensor):
-                self.put(item, "forward", "output", str(name), call=call, slot=slot, placement=self.placement_of(str(name)) or None)
+        if not self.recording:
+            return
+        name, micro = str(name), self.micro
+        if micro and not self.counts:                             # after the last backward: it still belongs to that micro-step
+            self.micro -= 1
+        if name not in self.names.described:
+            self.names.described.add(name)
+            self.writer.graph(type="module", path=name, **{"class": "Recorder.tensor", "parameters": [], "buffers": []})
+        frame = Frame(None, name)
+        frame.call, frame.source = self.user_calls[name, self.micro], self.sources.caller()
+        self.user_calls[name, self.micro] += 1
+        self.call_line(frame)
+        for slot, item in named_slots(tensor):
+            self.put(item, "forward", "output", name, call=frame.call, slot=slot, placement=self.placement_of(name) or None)
+        self.micro = micro
 
     @guarded
     def user_placement(self, pattern, placement):
