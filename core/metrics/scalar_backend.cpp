@@ -113,17 +113,25 @@ void noteNarrowness(const std::byte* bytes, int n, const bool* keep, SideAccumul
     }
 }
 
+/// Sum of term(0) to term(n - 1). Lanes are variables and not an array, which the compiler would keep in memory.
 template <class Term>
 double laneSum(int n, Term term)
 {
-    std::array<double, kLanes> lanes{};
+    double lane0 = 0, lane1 = 0, lane2 = 0, lane3 = 0, lane4 = 0, lane5 = 0, lane6 = 0, lane7 = 0;
     int i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-        for (int lane = 0; lane < kLanes; ++lane)
-            lanes[static_cast<std::size_t>(lane)] += term(i + lane);
+        lane0 += term(i);
+        lane1 += term(i + 1);
+        lane2 += term(i + 2);
+        lane3 += term(i + 3);
+        lane4 += term(i + 4);
+        lane5 += term(i + 5);
+        lane6 += term(i + 6);
+        lane7 += term(i + 7);
     }
-    for (int lane = 0; i < n; ++i, ++lane)
-        lanes[static_cast<std::size_t>(lane)] += term(i);
+    std::array<double, kLanes> lanes{lane0, lane1, lane2, lane3, lane4, lane5, lane6, lane7};
+    for (std::size_t lane = 0; i < n; ++i, ++lane)
+        lanes[lane] += term(i);
     for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
         for (std::size_t lane = 0; lane < half; ++lane)
             lanes[lane] += lanes[lane + half];
