@@ -18,6 +18,7 @@ namespace forkpoint::align {
 namespace {
 
 using bundle::Kind;
+using bundle::hasMicro;
 using bundle::kNoMicro;
 using bundle::Phase;
 using bundle::TensorRecord;
@@ -30,11 +31,6 @@ struct Draft {
 };
 
 using Drafts = std::map<PairKey, Draft>;
-
-bool hasMicro(Phase phase)
-{
-    return phase == Phase::Data || phase == Phase::Forward || phase == Phase::Backward;
-}
 
 /// The micro group that a micro-step belongs to; nullopt if it is in none.
 std::optional<std::int32_t> groupOf(const std::vector<std::vector<std::int32_t>>& groups, std::int32_t micro)

@@ -16,6 +16,8 @@
 
 namespace forkpoint::bundle {
 
+class OpenFiles;
+
 /// Something wrong in a bundle that did not stop reading: what, where, and what it means for the reader.
 struct Problem {
     enum class Level { Note, Warning };
@@ -24,7 +26,7 @@ struct Problem {
     std::string message;
 };
 
-/// One rank's folder, read. `info` is rank.json as it is.
+/// One rank's folder, read. `info` is rank.json as it is; an empty object if it is missing or damaged.
 struct RankData {
     int rank = 0;
     std::filesystem::path folder;
@@ -39,12 +41,14 @@ struct RankData {
     bool complete = false;             ///< status was "complete"
 };
 
-/// A recorded run, opened for reading. Metadata is in memory; tensor bytes are mapped on demand and checked before use. Immutable after
-/// open, so that any number of threads may read. Nothing of a bundle is executed, no link is followed, nothing is written.
+/// A recorded run, opened for reading. Metadata is in memory; tensor bytes are read on demand (never mapped: open_files.h says why) and
+/// checked before use. Immutable after open, so that any number of threads may read. Nothing of a bundle is executed, no link is followed,
+/// nothing is written.
 class Bundle {
 public:
-    /// Opens `path`: a bundle folder, or one rank's folder. Fails with NotFound, NotABundle (says what it found and how to make a bundle),
-    /// Unsupported (newer major version), Corrupt (no rank can be read), Cancelled. Everything less is a Problem.
+    /// Opens `path`: a bundle folder, with or without its suffix `.forkpoint`, or one rank's folder. Fails with NotFound, NotABundle (says
+    /// what it found and how to make a bundle), Unreadable, Unsupported (newer major version), Corrupt (no rank can be read), Cancelled.
+    /// Everything less is a Problem. A problem of Level::Note loses no data.
     static Result<std::shared_ptr<const Bundle>> open(const std::filesystem::path& path, Progress* progress = nullptr,
                                                       std::stop_token stop = {});
 
@@ -57,20 +61,23 @@ public:
     const std::vector<Problem>& problems() const { return m_problems; }
     std::vector<int> steps() const; ///< steps that have tensor records on some rank, ascending
 
-    /// The bytes of a record of `rank` (which must belong to this bundle). Fails with NotFound if it has none, else as TensorSource::read.
+    /// The bytes of a record of `rank` (which must belong to this bundle). An empty tensor needs none. Fails with NotFound if the record has
+    /// no bytes, Truncated if the file has shrunk since open, else as TensorSource::read. The source outlives the bundle.
     Result<TensorSourcePtr> source(const RankData& rank, const TensorRecord& record) const;
 
 private:
     friend class BundleReader;
-    class Files; ///< mapped .bin files
     std::filesystem::path m_path;
     std::string m_name;
     int m_worldSize = 0;
     nlohmann::json m_info;
     std::vector<RankData> m_ranks;
     std::vector<Problem> m_problems;
-    std::shared_ptr<Files> m_files;
+    std::shared_ptr<OpenFiles> m_files;
 };
+
+/// "step 0 forward/output of fc:0", for messages about a record.
+std::string describe(const TensorRecord& record);
 
 /// Result of reading everything again and recomputing every digest.
 struct VerifyReport {

@@ -25,6 +25,8 @@ std::string_view name(Phase phase);
 std::string_view name(Kind kind);
 std::optional<Phase> phaseFromName(std::string_view name);
 std::optional<Kind> kindFromName(std::string_view name);
+bool hasMicro(Phase phase); ///< data, forward, backward; the others belong to the step as a whole
+bool hasParam(Kind kind);   ///< param, buffer, grad, optimizer_state
 
 struct Placement {
     enum class Type : std::uint8_t { Replicate, Shard, Partial };

@@ -23,7 +23,9 @@ public:
     ~RankWriter();
 
     /// Appends a tensor. `record.id`, `digest`, `stats` and `bytes` are filled in here (id counts up); `bytes` must be elements x item size,
-    /// or nullopt-like empty for a record with no bytes. `record.bytes->codec`, `filter`, `frameSize`, if present, choose the storage.
+    /// or empty for a record without bytes, which keeps the `digest` and `stats` it came with (a digest is required unless `notObserved`).
+    /// `record.bytes->codec`, `filter`, `frameSize`, if present, choose the storage. Complex tensors get no stats. Fails with Usage for a record
+    /// that the format has no place for, WriteFailed; after WriteFailed nothing more is written.
     Result<void> tensor(TensorRecord record, std::span<const std::byte> bytes);
     Result<void> call(const CallRecord& call);
     Result<void> module(const ModuleRecord& module);
@@ -31,7 +33,7 @@ public:
     Result<void> edge(const EdgeRecord& edge);
     Result<void> tie(const std::vector<std::string>& names);
     Result<void> scalar(const ScalarRecord& scalar);
-    Result<void> info(const nlohmann::json& rankJson); ///< rank.json, replaced
+    Result<void> info(const nlohmann::json& rankJson); ///< rank.json, replaced; `format`, `version`, `rank` are filled in if absent
 
 private:
     struct State;
@@ -39,7 +41,7 @@ private:
     std::unique_ptr<State> m_state;
 };
 
-/// bundle.json, by temporary file and rename.
+/// bundle.json, by temporary file and rename; `format` and `version` are filled in if absent.
 Result<void> writeBundleInfo(const std::filesystem::path& bundleFolder, const nlohmann::json& info);
 
 } // namespace forkpoint::bundle

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/composed_sources.h"
 
-#include "core/tensor/box_runs.h"
+#include "core/tensor/box_ranges.h"
 
 #include <algorithm>
 #include <cstring>
@@ -51,19 +51,19 @@ public:
             return tl::unexpected(std::move(ok.error()));
         const std::size_t item = itemSize(m_dtype);
         const std::span<const std::byte> all(m_bytes);
-        RunWalk walk(m_shape, box);
+        RangeWalk walk(m_shape, box);
         if (walk.count() == 0)
             return std::span<const std::byte>{};
-        Run run;
-        if (walk.count() == 1 && walk.next(run))
-            return all.subspan(static_cast<std::size_t>(run.offset) * item, static_cast<std::size_t>(run.count) * item);
+        FlatRange range;
+        if (walk.count() == 1 && walk.next(range))
+            return all.subspan(static_cast<std::size_t>(range.offset) * item, static_cast<std::size_t>(range.count) * item);
         auto to = takeBytes(buffer, boxBytes(box, m_dtype));
         if (!to)
             return tl::unexpected(std::move(to.error()));
         std::byte* target = to->data();
-        while (walk.next(run)) {
-            const std::size_t size = static_cast<std::size_t>(run.count) * item;
-            std::memcpy(target, all.data() + static_cast<std::size_t>(run.offset) * item, size);
+        while (walk.next(range)) {
+            const std::size_t size = static_cast<std::size_t>(range.count) * item;
+            std::memcpy(target, all.data() + static_cast<std::size_t>(range.offset) * item, size);
             target += size;
         }
         return *to;
@@ -308,29 +308,29 @@ public:
     {
         if (Result<void> ok = checkBox(m_shape, box); !ok)
             return tl::unexpected(std::move(ok.error()));
-        RunWalk walk(m_shape, box);
+        RangeWalk walk(m_shape, box);
         if (walk.count() == 0)
             return std::span<const std::byte>{};
-        Run run;
-        if (walk.count() == 1 && walk.next(run))
-            return readRun(run, buffer);
+        FlatRange range;
+        if (walk.count() == 1 && walk.next(range))
+            return readRange(range, buffer);
         auto to = takeBytes(buffer, boxBytes(box, dtype()));
         if (!to)
             return tl::unexpected(std::move(to.error()));
         ReadBuffer& window = buffer.child(1);
-        Result<void> done = gatherRuns(walk, itemSize(dtype()), *to, [&](Run piece) { return readRun(piece, window); });
+        Result<void> done = gatherRanges(walk, itemSize(dtype()), *to, [&](FlatRange piece) { return readRange(piece, window); });
         if (!done)
             return tl::unexpected(std::move(done.error()));
         return *to;
     }
 
 private:
-    Bytes readRun(Run run, ReadBuffer& buffer) const
+    Bytes readRange(FlatRange range, ReadBuffer& buffer) const
     {
-        const std::vector<Box> boxes = boxesOfRun(m_source->shape(), run);
+        const std::vector<Box> boxes = boxesOfRange(m_source->shape(), range);
         if (boxes.size() == 1)
             return m_source->read(boxes.front(), buffer.child(0));
-        auto to = takeBytes(buffer, static_cast<std::size_t>(run.count) * itemSize(dtype()));
+        auto to = takeBytes(buffer, static_cast<std::size_t>(range.count) * itemSize(dtype()));
         if (!to)
             return tl::unexpected(std::move(to.error()));
         std::byte* target = to->data();

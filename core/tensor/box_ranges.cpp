@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tensor/box_runs.h"
+#include "core/tensor/box_ranges.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,7 +31,7 @@ Result<void> checkBox(const Shape& shape, const Box& box)
     return {};
 }
 
-RunWalk::RunWalk(const Shape& shape, const Box& box)
+RangeWalk::RangeWalk(const Shape& shape, const Box& box)
     : m_box(box)
 {
     const std::size_t rank = shape.size();
@@ -42,22 +42,22 @@ RunWalk::RunWalk(const Shape& shape, const Box& box)
         m_base += box.start[d] * stride;
         stride *= std::max<std::int64_t>(shape[d], 1);
     }
-    // Trailing dims that are taken in full belong to one run, and so does the first one that is not.
-    m_runLength = 1;
+    // Trailing dims that are taken in full belong to one range, and so does the first one that is not.
+    m_rangeLength = 1;
     m_outerDims = rank;
     while (m_outerDims > 0) {
         const std::size_t d = --m_outerDims;
-        m_runLength *= box.extent[d];
+        m_rangeLength *= box.extent[d];
         if (box.extent[d] != shape[d])
             break;
     }
-    m_count = m_runLength == 0 ? 0 : 1;
+    m_count = m_rangeLength == 0 ? 0 : 1;
     for (std::size_t d = 0; d < m_outerDims; ++d)
         m_count *= box.extent[d];
     m_index.assign(m_outerDims, 0);
 }
 
-bool RunWalk::next(Run& run)
+bool RangeWalk::next(FlatRange& range)
 {
     if (m_done == m_count)
         return false;
@@ -65,7 +65,7 @@ bool RunWalk::next(Run& run)
     std::int64_t offset = m_base;
     for (std::size_t d = 0; d < m_outerDims; ++d)
         offset += m_index[d] * m_stride[d];
-    run = {offset, m_runLength};
+    range = {offset, m_rangeLength};
     for (std::size_t d = m_outerDims; d-- > 0;) {
         if (++m_index[d] < m_box.extent[d])
             break;
@@ -74,11 +74,11 @@ bool RunWalk::next(Run& run)
     return true;
 }
 
-std::vector<Box> boxesOfRun(const Shape& shape, Run run)
+std::vector<Box> boxesOfRange(const Shape& shape, FlatRange range)
 {
     std::vector<Box> boxes;
     const std::size_t rank = shape.size();
-    if (run.count <= 0)
+    if (range.count <= 0)
         return boxes;
     if (rank == 0)
         return {Box{}};
@@ -87,8 +87,8 @@ std::vector<Box> boxesOfRun(const Shape& shape, Run run)
         stride[d] = stride[d + 1] * shape[d + 1];
     // Greedy: from where we stand, take the largest block that starts here, is contiguous, and does not pass the end. Climbs from single
     // elements to whole slices and down again, hence the bound of 2 * rank + 1.
-    std::int64_t at = run.offset;
-    std::int64_t left = run.count;
+    std::int64_t at = range.offset;
+    std::int64_t left = range.count;
     while (left > 0) {
         std::vector<std::int64_t> start(rank);
         std::int64_t rest = at;
@@ -125,12 +125,12 @@ void copyBlock(std::span<const std::byte> from, const Shape& extent, std::span<s
                const std::vector<std::int64_t>& at, std::size_t itemSize)
 {
     const Box box{at, extent};
-    RunWalk walk(shape, box);
-    Run run;
+    RangeWalk walk(shape, box);
+    FlatRange range;
     const std::byte* source = from.data();
-    while (walk.next(run)) {
-        const std::size_t bytes = static_cast<std::size_t>(run.count) * itemSize;
-        std::memcpy(to.data() + static_cast<std::size_t>(run.offset) * itemSize, source, bytes);
+    while (walk.next(range)) {
+        const std::size_t bytes = static_cast<std::size_t>(range.count) * itemSize;
+        std::memcpy(to.data() + static_cast<std::size_t>(range.offset) * itemSize, source, bytes);
         source += bytes;
     }
 }

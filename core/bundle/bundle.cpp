@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/bundle/bundle.h"
+
+#include "core/bundle/extent_source.h"
+#include "core/bundle/open_files.h"
+#include "core/bundle/problem_log.h"
+#include "core/tensor/composed_sources.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace forkpoint::bundle {
+
+std::string describe(const TensorRecord& record)
+{
+    std::string text = fmt::format("step {}", record.step);
+    if (record.micro > 0)
+        text += fmt::format(" micro-step {}", record.micro);
+    text += fmt::format(" {}/{} of {}", name(record.phase), name(record.kind), record.module.empty() ? "the root" : shownText(record.module));
+    if (!record.param.empty())
+        text += (record.module.empty() ? " " : ".") + shownText(record.param);
+    if (!record.slot.empty())
+        text += ":" + shownText(record.slot);
+    return text;
+}
+
+const RankData* Bundle::rank(int rank) const
+{
+    const auto found = std::lower_bound(m_ranks.begin(), m_ranks.end(), rank, [](const RankData& data, int r) { return data.rank < r; });
+    return found != m_ranks.end() && found->rank == rank ? &*found : nullptr;
+}
+
+std::vector<int> Bundle::steps() const
+{
+    std::set<int> steps;
+    for (const RankData& rank : m_ranks) {
+        for (const TensorRecord& record : rank.tensors)
+            steps.insert(record.step);
+    }
+    return {steps.begin(), steps.end()};
+}
+
+Result<TensorSourcePtr> Bundle::source(const RankData& rank, const TensorRecord& record) const
+{
+    const std::string label = rank.folder.filename().string();
+    const RankData* own = this->rank(rank.rank);
+    if (!own || own->folder != rank.folder)
+        return fail(ErrorCode::Usage, fmt::format("rank {} does not belong to the run {}", rank.rank, m_name), label);
+    if (!record.notObserved.empty())
+        return fail(ErrorCode::NotFound, fmt::format("{} was not observed: {}", describe(record), shownText(record.notObserved)), label);
+    if (!record.bytes) {
+        if (elementCount(record.shape) == 0)
+            return memorySource(record.dtype, record.shape, {});
+        return fail(ErrorCode::NotFound, fmt::format("{} was recorded without its bytes, or they are damaged: see the bundle's problems",
+                                                     describe(record)),
+                    label);
+    }
+    auto file = m_files->open(rank.folder, record.bytes->file);
+    if (!file)
+        return tl::unexpected(std::move(file.error()));
+    const std::uint64_t size = (*file)->currentSize();
+    if (const std::string problem = extentProblem(*record.bytes, record.dtype, record.shape, size); !problem.empty()) {
+        return fail(size < (*file)->size() ? ErrorCode::Truncated : ErrorCode::Corrupt,
+                    fmt::format("{}: {}", describe(record), problem), (*file)->label());
+    }
+    return extentSource(m_files, rank.folder, *record.bytes, record.dtype, record.shape);
+}
+
+} // namespace forkpoint::bundle

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/bundle/parse_lines.h"
+
+#include "core/bundle/problem_log.h"
+#include "core/bundle/sha256.h"
+#include "core/tensor/box_ranges.h"
+
+#include <fmt/format.h>
+
+namespace forkpoint::bundle {
+
+namespace {
+
+constexpr std::size_t kMaxRank = 64;
+
+/// Looks `key`'s text up, and complains about a word that this version does not know.
+template <class T, class Lookup>
+T word(JsonFields& fields, std::string_view key, std::string_view text, Lookup lookup, T absent)
+{
+    if (const std::optional<T> value = lookup(text))
+        return *value;
+    fields.complain(fmt::format("`{}` \"{}\" is unknown to this version of Forkpoint", key, shownText(text)));
+    return absent;
+}
+
+void parsePlacement(JsonFields& fields, TensorRecord& record)
+{
+    for (JsonFields& axis : fields.objectsOr("placement")) {
+        Placement placement;
+        placement.axis = axis.text("axis");
+        const std::string_view type = axis.text("type");
+        if (type == "shard") {
+            placement.type = Placement::Type::Shard;
+            placement.dim = axis.integer("dim", 0, static_cast<std::int64_t>(record.shape.size()) - 1);
+        } else if (type == "partial") {
+            placement.type = Placement::Type::Partial;
+            placement.op = axis.text("op");
+            if (axis.ok() && placement.op != "sum" && placement.op != "mean")
+                axis.complain(fmt::format("the partial placement's `op` \"{}\" is neither sum nor mean", shownText(placement.op)));
+        } else if (type != "replicate") {
+            axis.complain(fmt::format("the placement's `type` \"{}\" is neither replicate, shard nor partial", shownText(type)));
+        }
+        if (!axis.ok())
+            fields.complain(axis.problem());
+        record.placement.push_back(std::move(placement));
+    }
+}
+
+void parseStats(JsonFields& fields, TensorRecord& record)
+{
+    std::optional<JsonFields> stats = fields.objectOr("stats");
+    if (!stats)
+        return;
+    RecordedStats& values = record.stats.emplace();
+    const auto number = [&stats](std::string_view key) {
+        return stats->has(key) ? stats->number(key) : std::numeric_limits<double>::quiet_NaN(); // no finite element: no mean
+    };
+    values.min = number("min");
+    values.max = number("max");
+    values.mean = number("mean");
+    values.l2 = number("l2");
+    values.nan = stats->integerOr("nan", 0, 0);
+    values.inf = stats->integerOr("inf", 0, 0);
+    if (!stats->ok())
+        fields.complain(stats->problem());
+}
+
+/// The piece must lie in the whole; else what was recorded about the whole is of no use.
+bool globalFits(const TensorRecord& record)
+{
+    const std::size_t rank = record.shape.size();
+    if (!elementCount(record.globalShape) || record.globalShape.size() != rank)
+        return false;
+    if (record.globalOffset.empty())
+        return true;
+    return record.globalOffset.size() == rank && checkBox(record.globalShape, {record.globalOffset, record.shape}).has_value();
+}
+
+void parseClaim(JsonFields& fields, TensorLine& line)
+{
+    Extent& claim = line.claim.emplace();
+    claim.file = fields.textOr("file", {});
+    const std::int64_t offset = fields.integer("offset");
+    const std::string_view codec = fields.textOr("codec", "raw");
+    const std::string_view filter = fields.textOr("filter", "none");
+    const std::int64_t frameSize = fields.integerOr("frame_size", 1 << 20);
+    const std::vector<std::int64_t> frames = fields.integersOr("frames");
+
+    if (codec == "zstd")
+        claim.codec = Codec::Zstd;
+    else if (codec != "raw")
+        line.claimProblem = fmt::format("the codec \"{}\" is unknown to this version of Forkpoint", shownText(codec));
+    if (filter == "shuffle")
+        claim.filter = Filter::Shuffle;
+    else if (filter != "none")
+        line.claimProblem = fmt::format("the filter \"{}\" is unknown to this version of Forkpoint", shownText(filter));
+    if (offset < 0)
+        line.claimProblem = fmt::format("the offset {} is negative", offset);
+    claim.offset = static_cast<std::uint64_t>(offset);
+    claim.frameSize = frameSize < 0 ? 0 : static_cast<std::uint64_t>(frameSize);
+    if (claim.codec != Codec::Zstd)
+        return; // frames of raw bytes need no list
+    claim.frames.reserve(frames.size());
+    for (const std::int64_t frame : frames) {
+        if (frame < 0)
+            line.claimProblem = fmt::format("a frame claims {} stored bytes", frame);
+        claim.frames.push_back(static_cast<std::uint64_t>(frame));
+    }
+}
+
+Port parsePort(JsonFields& fields, std::string_view key)
+{
+    Port port;
+    if (std::optional<JsonFields> end = fields.objectOr(key)) {
+        port.module = end->text("module");
+        port.call = end->indexOr("call", 0);
+        port.slot = end->textOr("slot", {});
+        if (!end->ok())
+            fields.complain(end->problem());
+    } else {
+        fields.complain(fmt::format("the key `{}` is missing", key));
+    }
+    return port;
+}
+
+} // namespace
+
+std::optional<TensorLine> parseTensor(JsonFields& fields)
+{
+    TensorLine line;
+    TensorRecord& record = line.record;
+    record.id = fields.integer("id", 0);
+    record.step = fields.index("step");
+    record.phase = word(fields, "phase", fields.text("phase"), phaseFromName, Phase::Start);
+    record.kind = word(fields, "kind", fields.text("kind"), kindFromName, Kind::Param);
+    // Start, reduce and optimizer belong to the step as a whole: a micro given there means nothing and would only split what belongs together.
+    record.micro = hasMicro(record.phase) ? fields.index("micro") : kNoMicro;
+    const std::string_view level = fields.textOr("level", "module");
+    if (level == "op")
+        record.level = Level::Op;
+    else if (level != "module")
+        fields.complain(fmt::format("`level` \"{}\" is unknown to this version of Forkpoint", shownText(level)));
+    record.module = fields.text("module");
+    record.param = hasParam(record.kind) ? fields.text("param") : fields.textOr("param", {});
+    record.call = fields.indexOr("call", 0);
+    record.slot = fields.textOr("slot", {});
+    record.order = fields.integer("order");
+    record.dtype = word(fields, "dtype", fields.text("dtype"), dtypeFromName, DType::Float32);
+    record.shape = fields.integers("shape");
+    if (record.shape.size() > kMaxRank)
+        fields.complain(fmt::format("`shape` has {} dimensions, more than the {} that PyTorch allows", record.shape.size(), kMaxRank));
+    record.globalShape = fields.integersOr("global_shape");
+    record.globalOffset = fields.integersOr("global_offset");
+    parsePlacement(fields, record);
+    record.recompute = fields.flagOr("recompute", false);
+    record.sampleIds = fields.integersOr("sample_ids");
+    record.notObserved = fields.textOr("not_observed", {});
+    parseStats(fields, record);
+
+    const bool seen = record.notObserved.empty();
+    const std::string_view digest = seen ? fields.text("digest") : std::string_view{};
+    if (seen && fields.ok()) {
+        record.digest = digestFromHex(digest);
+        if (!record.digest)
+            fields.complain("`digest` is no SHA-256: 64 hexadecimal digits are needed");
+    }
+    if (seen && fields.has("file"))
+        parseClaim(fields, line);
+    if (!fields.ok())
+        return std::nullopt;
+
+    if ((!record.globalShape.empty() || !record.globalOffset.empty()) && !globalFits(record)) {
+        line.note = fmt::format("a piece of shape {} at {} does not fit into the whole of shape {}: what the record says about the whole is ignored",
+                                shapeText(record.shape), shapeText(record.globalOffset), shapeText(record.globalShape));
+        record.globalShape.clear();
+        record.globalOffset.clear();
+    }
+    if (!elementCount(record.shape)) {
+        // Nothing may be computed with such a shape. Marked as not observed, no finding uses the record and every reader is prepared for it.
+        line.claimProblem = fmt::format("the shape {} is impossible: a size is negative, or the product overflows", shapeText(record.shape));
+        record.notObserved = line.claimProblem;
+        record.digest.reset();
+        record.stats.reset();
+        line.claim.reset();
+    }
+    return line;
+}
+
+std::optional<ScalarRecord> parseScalar(JsonFields& fields)
+{
+    ScalarRecord scalar;
+    scalar.step = fields.index("step");
+    scalar.micro = fields.indexOr("micro", kNoMicro);
+    scalar.name = fields.text("name");
+    scalar.value = fields.number("value");
+    return fields.ok() ? std::optional(std::move(scalar)) : std::nullopt;
+}
+
+bool parseGraph(JsonFields& fields, RankData& rank)
+{
+    const std::string_view type = fields.text("type");
+    if (type == "module") {
+        ModuleRecord module;
+        module.path = fields.text("path");
+        module.className = fields.text("class");
+        module.wrapper = fields.textOr("wrapper", {});
+        module.parameters = fields.texts("parameters");
+        module.buffers = fields.texts("buffers");
+        if (fields.ok())
+            rank.modules.push_back(std::move(module));
+    } else if (type == "call") {
+        CallRecord call;
+        call.step = fields.index("step");
+        call.micro = fields.index("micro");
+        call.module = fields.text("module");
+        call.call = fields.index("call");
+        call.order = fields.integer("order");
+        if (fields.has("parent"))
+            call.parent = std::string(fields.textOr("parent", {}));
+        call.parentCall = fields.indexOr("parent_call", 0);
+        call.training = fields.flag("training");
+        call.recompute = fields.flagOr("recompute", false);
+        call.source = fields.textOr("source", {});
+        if (fields.ok())
+            rank.calls.push_back(std::move(call));
+    } else if (type == "backward") {
+        BackwardRecord backward;
+        backward.step = fields.index("step");
+        backward.micro = fields.index("micro");
+        backward.root = fields.text("root");
+        backward.order = fields.integer("order");
+        backward.source = fields.textOr("source", {});
+        if (fields.ok())
+            rank.backwards.push_back(std::move(backward));
+    } else if (type == "edge") {
+        EdgeRecord edge;
+        edge.step = fields.index("step");
+        edge.micro = fields.index("micro");
+        edge.from = parsePort(fields, "from");
+        edge.to = parsePort(fields, "to");
+        edge.direct = fields.flagOr("direct", false);
+        if (fields.ok())
+            rank.edges.push_back(std::move(edge));
+    } else if (type == "tie") {
+        std::vector<std::string> names = fields.texts("names");
+        if (fields.ok())
+            rank.ties.push_back(std::move(names));
+    } else {
+        return !fields.ok();
+    }
+    return true;
+}
+
+} // namespace forkpoint::bundle

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/bundle/problem_log.h"
+
+namespace forkpoint::bundle {
+
+std::string shownText(std::string_view text)
+{
+    constexpr std::size_t kShown = 120;
+    const bool cut = text.size() > kShown;
+    if (cut) {
+        std::size_t end = kShown;
+        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+            --end; // not within a character
+        text = text.substr(0, end);
+    }
+    std::string shown;
+    for (const char c : text)
+        shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    return cut ? shown + "..." : shown;
+}
+
+} // namespace forkpoint::bundle
