@@ -10,7 +10,8 @@
 namespace forkpoint::metrics {
 
 /// Mean and sum of squared deviations of n numbers, merged without cancellation (Chan, Golub, LeVeque: Updating formulae and a pairwise
-/// algorithm for computing sample variances, 1979). Constant data gives exactly 0 deviation.
+/// algorithm for computing sample variances, 1979). Constant data gives exactly 0 deviation; the standard deviation is off by at most about
+/// u |mean| beyond the bound for sums below, u = 2^-53.
 struct Moments {
     std::int64_t n = 0;
     Wide mean;

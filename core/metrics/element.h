@@ -186,7 +186,7 @@ FORKPOINT_HD inline double relativeError(double a, double b, double d)
 /// Whether a finite pair is outside the tolerance, with a the reference: torch.isclose(b, a), its threshold formed in double.
 FORKPOINT_HD inline bool violatesTolerance(double a, double d, double rtol, double atol)
 {
-    return d != 0 && !(std::fabs(d) <= atol + rtol * std::fabs(a));
+    return ((d != 0) & !(std::fabs(d) <= atol + rtol * std::fabs(a))) != 0; // no branch: equal numbers come at random
 }
 
 /// x * 2^e in two exact steps, since 2^e alone may be no double. Bits are lost only where the result is subnormal.

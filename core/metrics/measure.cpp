@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
@@ -147,11 +149,15 @@ Result<std::vector<ChunkAccumulator>> accumulateAll(const Job& job, const std::v
             oneapi::tbb::simple_partitioner());
     };
 
-    if (chunks.size() <= 1 || job.options.threads == 1) {
+    // Asking oneTBB for more threads than it may have makes it print a warning.
+    using oneapi::tbb::global_control;
+    const auto available = static_cast<int>(global_control::active_value(global_control::max_allowed_parallelism));
+    const int threads = std::min(job.options.threads, available);
+    if (chunks.size() <= 1 || threads == 1) {
         for (std::size_t index = 0; index < chunks.size(); ++index)
             work(index);
-    } else if (job.options.threads > 1) {
-        oneapi::tbb::task_arena arena(job.options.threads);
+    } else if (threads > 1) {
+        oneapi::tbb::task_arena arena(threads);
         arena.execute(all);
     } else {
         all();

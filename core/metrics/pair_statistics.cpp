@@ -85,11 +85,8 @@ PairStatistics finished(const ChunkAccumulator& sums, DType dtypeA, DType dtypeB
         result.cosine = cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
         result.normRatio = toDouble(normB / normA);
     }
-    if (!zeroA) {
-        // s = 1 + <A,d>/<A,A> keeps the digits of s - 1, <A,B>/<A,A> those of a small s.
-        const double excess = toDouble(sums.ad / sums.aa);
-        result.bestScale = excess > -0.5 && excess < 0.5 ? 1 + excess : toDouble(sums.ab / sums.aa);
-    }
+    if (!zeroA)
+        result.bestScale = toDouble(sums.ab / sums.aa);
     if (!zeroB)
         result.scaleResidual = toDouble(root(sums.fit.residual) / normB);
     result.factorZ = ratio(sums.ad, root(sums.aadd));

@@ -132,7 +132,7 @@ TEST(Element, narrowTypesThatHoldAFloat)
     }
     std::mt19937 random(7);
     for (int i = 0; i < 200000; ++i) {
-        std::uint32_t any = random();
+        auto any = static_cast<std::uint32_t>(random());
         any = i % 2 == 0 ? any : any & 0xffffe000u;
         if ((any & 0x7f800000u) == 0x7f800000u)
             continue;

@@ -3,6 +3,7 @@
 #include "reference.h"
 
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
 
 #include <cfloat>
 #include <cmath>
@@ -58,7 +59,7 @@ constexpr std::int64_t kLargeSizes[] = {65535, 65536, 65537, 131072, 150001};
 
 class EveryType : public ::testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Measure, EveryType, ::testing::ValuesIn(test::kAllTypes),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         [](const auto& type) { return std::string(name(type.param)); });
 
 TEST_P(EveryType, sizesAroundBlockEdges)
 {
@@ -167,6 +168,7 @@ TEST_P(EveryType, resultsDoNotDependOnThreads)
     TestTensor a = test::randomBits(GetParam(), 60000, 61);
     const TestTensor b = jittered(a, 62);
     a.cutEvery(777);
+    const oneapi::tbb::global_control more(oneapi::tbb::global_control::max_allowed_parallelism, 8); // also where there are two cores
     const auto expected = test::bitsOf(measured(a, b, {.threads = 1}));
     for (const int threads : {0, 1, 2, 3, 4, 7}) {
         for (int repeat = 0; repeat < 4; ++repeat)
@@ -311,7 +313,7 @@ TEST(Measure, finiteFloat32NeverGivesInfinity)
     EXPECT_EQ(result.maxRel.value, 2);
     EXPECT_EQ(result.relLinf, 2);
     EXPECT_NEAR(result.relL2, 2, 1e-15);
-    EXPECT_EQ(result.cosine, -1);
+    EXPECT_NEAR(result.cosine, -1, 1e-15);
     EXPECT_EQ(result.bestScale, -1);
 }
 
@@ -363,8 +365,8 @@ TEST(Measure, sidesOfDifferentMagnitude)
     expectAsReference(a, b);
     expectAsReference(b, a);
     std::vector<double> mixed;
-    for (std::size_t i = 0; i < tiny.size(); ++i)
-        mixed.push_back(i / 700 % 2 == 0 ? tiny[i] : huge[i]);
+    for (std::size_t i = 0; i < tiny.size(); ++i) // whole blocks: within one, the tiny ones would add nothing
+        mixed.push_back(i / 768 % 2 == 0 ? tiny[i] : huge[i]);
     expectAsReference(tensorOf(DType::Float64, mixed), b);
     expectAsReference(b, tensorOf(DType::Float64, mixed));
 }
@@ -460,7 +462,7 @@ TEST(Measure, scaleResidualSeesARoundedFactor)
         for (const double number : a)
             b.push_back(number * factor);
         const PairStatistics result = measured(tensorOf(DType::Float64, a), tensorOf(DType::Float64, b));
-        EXPECT_NEAR(result.bestScale, factor, 1e-15 * std::fabs(factor) + 1e-16);
+        EXPECT_NEAR(result.bestScale, factor, 1e-14 * std::fabs(factor));
         EXPECT_LE(result.scaleResidual, 2e-15 * std::max(1.0, result.diffNorm / result.normB));
         const bool exact = factor == 0.5 || factor == 2 || factor == -1;
         if (exact) {
@@ -485,7 +487,7 @@ TEST(Measure, spreadOfConstantAndOfShiftedData)
     const PairStatistics result = measured(constant, tensorOf(DType::Float64, shifted));
     EXPECT_EQ(result.a.std, 0);
     EXPECT_EQ(result.a.mean, 0.1);
-    EXPECT_NEAR(result.b.std, deviation, 1e-7 * deviation);
+    EXPECT_NEAR(result.b.std, deviation, 1e9 * 0x1p-53); // the sum of squares minus the square of the sum would be off by 100
 }
 
 TEST(Measure, toleranceIsThatOfTorchIsclose)

@@ -224,7 +224,8 @@ PairStatistics referenceStatistics(const TestTensor& a, const TestTensor& b, con
         result.normRatio = aa > 0 ? 0 : HUGE_VAL;
     }
     const Real slope = aa > 0 ? ad / aa : 0;
-    result.bestScale = asDouble(1 + slope);
+    if (aa > 0)
+        result.bestScale = asDouble(ab / aa);
     if (bb > 0) {
         Real residual = 0;
         for (const Pair& pair : pairs) {
