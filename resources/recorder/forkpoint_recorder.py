@@ -2508,6 +2508,7 @@ def script_code(arguments, as_module):
         hint = "; to record a command, put -- before it" if shutil.which(path) else ""
         raise UsageError("cannot read %s: %s%s" % (path, error.strerror, hint)) from None
     sys.path[0] = os.path.dirname(os.path.abspath(path))
+    path = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     main.__file__, main.__spec__ = path, None
     try:
         return compile(source, path, "exec", dont_inherit=True), main, list(arguments)
@@ -2543,7 +2544,8 @@ def run_script(options, arguments, as_module):
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         raise error
     if error is not None:
-        sys.excepthook(type(error), error, error.__traceback__.tb_next)   # without our own frames
+        error.__traceback__ = error.__traceback__.tb_next         # without our own frame
+        sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(1)
 
 
