@@ -82,9 +82,9 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
             own.push_back(hashOf(part, { 0, 0 }));
             content[row] = hashOf(part, content[row]);
         }
-        keys.slots.push_back(std::move(own));
+        keys.bySlot.push_back(std::move(own));
     }
-    if (complete && !keys.slots.empty()) {
+    if (complete && !keys.bySlot.empty()) {
         keys.content = std::move(content);
     }
     return keys;
@@ -192,7 +192,7 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
                                                               { "sample id", [](const RowKeys& k) { return &k.ids; } } };
     for (std::size_t slot = 0; slot < 8; ++slot) { // inputs alone, labels alone: one of them may have been changed by the run
         notions.emplace_back(fmt::format("batch tensor {}", slot),
-                             [slot](const RowKeys& k) { return slot < k.slots.size() ? &k.slots[slot] : nullptr; });
+                             [slot](const RowKeys& k) { return slot < k.bySlot.size() ? &k.bySlot[slot] : nullptr; });
     }
     for (const auto& [by, select] : notions) {
         for (const bool replicatedA : { false, true }) {

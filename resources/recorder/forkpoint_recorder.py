@@ -999,6 +999,15 @@ class Original:
         self.digests, self.hooked, self.recomputed = [], False, False
 
 
+class KnownOptimizer:
+    __slots__ = ("ref", "kind", "made", "stepped", "number")
+
+    def __init__(self, optimizer, made):
+        self.ref, self.number = weakref.ref(optimizer), None
+        self.kind = (type(optimizer), [[tuple(p.shape) for p in group["params"]] for group in optimizer.param_groups])
+        self.made, self.stepped = made, 0                         # in steps of all optimizers
+
+
 class Local(threading.local):
     """State of one thread: autograd runs backward on threads of its own for each device."""
 
@@ -1064,9 +1073,11 @@ class Session:
         self.in_backward = self.in_grad = 0
         self.optimizer_steps = 0                                  # counts, to see whether a GradScaler skipped one
 
-        self.optimizers, self.searched = [], False                # weak references, in order of appearance
+        self.optimizers, self.searched = [], False
         self.rates = {}                                           # (number of the optimizer, group) -> number of the learning rate
         self.loaders, self.loader_options = [], []                # weak references, and what rank.json says of each
+        # What rank.json says of optimizers and wrappers, as they were when they were first used.
+        self.optimizer_options, self.ddp_options = {}, []
         self.seeds, self.comm_hooks = [], {}
         self.declared = []                                        # (pattern, placement) of the user
         self.early = []                                           # scalars from before the first forward
@@ -1376,6 +1387,8 @@ class Session:
         if fresh:
             self.names.refresh()
             self.hook_parameters()
+            for wrapper in [ref() for ref in self.names.ddp[len(self.ddp_options):]]:
+                self.ddp_options.append(ddp_options(wrapper, self.comm_hooks.get(id(wrapper))))
         for root, living in fresh:
             root.started_in = self.step
             self.put_parameters(living, "start")
@@ -1621,15 +1634,23 @@ class Session:
         self.know_optimizer(optimizer)
 
     def know_optimizer(self, optimizer):
-        """Number of the optimizer, in order of appearance."""
-        for number, ref in enumerate(self.optimizers):
-            if ref() is optimizer:
-                break
-        else:
-            number = len(self.optimizers)
-            self.optimizers.append(weakref.ref(optimizer))
         self.names.optimized.update(id(p) for group in optimizer.param_groups for p in group["params"])
-        return number
+        for known in self.optimizers:
+            if known.ref() is optimizer:
+                return known
+        self.optimizers.append(KnownOptimizer(optimizer, self.optimizer_steps))
+        return self.optimizers[-1]
+
+    def number_of(self, optimizer):
+        """Number of an optimizer that steps, in the order of first steps. One that is built anew (after a checkpoint) takes the number of its
+        predecessor, which it resembles and which has not stepped since."""
+        known = self.know_optimizer(optimizer)
+        if known.number is None:
+            before = [other for other in self.optimizers if other.number is not None]
+            replaced = [other for other in before if other.kind == known.kind and other.stepped <= known.made]
+            known.number = replaced[0].number if replaced else len({other.number for other in before})
+            self.optimizers = [other for other in self.optimizers if other not in replaced]
+        return known.number
 
     def find_optimizers(self):
         """Optimizers made before the recorder was switched on are looked up once, among the variables of the callers."""
@@ -1688,10 +1709,12 @@ class Session:
         self.before_update(optimizer)
 
     def before_update(self, optimizer):
-        number = self.know_optimizer(optimizer)
+        number = self.number_of(optimizer)
         if number in self.entered or self.writer is None or self.capturing():
             return                                                # a closure may be evaluated several times
         self.entered.add(number)
+        if len(self.optimizer_options.get(number, {"groups": ()})["groups"]) != len(optimizer.param_groups):
+            self.optimizer_options[number] = optimizer_options(optimizer)
         for group_number, group in enumerate(optimizer.param_groups):
             rate = self.rates.setdefault((number, group_number), len(self.rates))
             if "lr" in group:
@@ -1722,11 +1745,12 @@ class Session:
     @guarded
     def leave_optimizer(self, optimizer):
         self.optimizer_steps += 1
+        self.know_optimizer(optimizer).stepped = self.optimizer_steps
         self.updated = True
         if self.writer is None or self.capturing():
             return
         if self.recording:
-            owned = self.parameters_of(optimizer, self.know_optimizer(optimizer))
+            owned = self.parameters_of(optimizer, self.number_of(optimizer))
             if any(parameter in self.updated_parameters for _, parameter in owned):
                 self.miss("second update of the same parameters in one step", "a step has one record of each parameter")
                 return
@@ -1759,7 +1783,7 @@ class Session:
             self.scalar(self.numbered("skipped_step"), 1)
             if self.recording:
                 self.release_held()
-                for tensor, parameter in self.parameters_of(optimizer, self.know_optimizer(optimizer)):
+                for tensor, parameter in self.parameters_of(optimizer, self.number_of(optimizer)):
                     self.reduce(tensor, parameter)
             self.updated = True
 
@@ -1837,9 +1861,8 @@ class Description:
         """The keys of rank.json that describe the run, as far as they are known by now."""
         session, value = self.session, self.session.masker.value
         result = dict(self.fixed)
-        config = {"argv": session.argv, "optimizers": self.attempt("optimizers", self.optimizers) or [], "loaders": session.loader_options,
-                  "ddp": self.attempt("ddp", self.ddp) or []}
-        result["config"] = {key: item if key == "argv" else value(item) for key, item in config.items()}
+        result["config"] = {"argv": session.argv, "optimizers": value(list(session.optimizer_options.values())),
+                            "loaders": value(session.loader_options), "ddp": value(session.ddp_options)}
         result["seeds"] = {"torch": session.seeds, "initial": self.initial_seed}
         distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized():     # scripts leave the process group before they end
@@ -1897,30 +1920,6 @@ class Description:
                 result[name] = read()
         return result
 
-    def optimizers(self):
-        result = []
-        for optimizer in [ref() for ref in self.session.optimizers]:
-            if optimizer is not None:
-                groups = [{key: item for key, item in group.items() if key not in ("params", "param_names")} for group in optimizer.param_groups]
-                result.append({"class": type(optimizer).__name__, "groups": groups})
-        return result
-
-    def ddp(self):
-        result = []
-        for module in [ref() for ref in self.session.names.ddp]:
-            if module is None:
-                continue
-            options = {name: getattr(module, name) for name in
-                       ("find_unused_parameters", "broadcast_buffers", "gradient_as_bucket_view", "static_graph") if hasattr(module, name)}
-            if hasattr(module, "bucket_bytes_cap"):
-                options["bucket_cap_mb"] = module.bucket_bytes_cap / (1 << 20)
-            options["mixed_precision"] = str(getattr(module, "mixed_precision", None))
-            hook = self.session.comm_hooks.get(id(module))
-            if hook:
-                options["comm_hook"] = hook
-            result.append(options)
-        return result
-
     def process_groups(self):
         distributed = torch.distributed
         c10d = sys.modules["torch.distributed.distributed_c10d"]
@@ -1965,6 +1964,23 @@ class Description:
             values["git_head"] = git("rev-parse", "HEAD")
             values["git_dirty"] = bool(git("status", "--porcelain", "--untracked-files=no"))
         return values
+
+
+def optimizer_options(optimizer):
+    groups = [{key: value for key, value in group.items() if key not in ("params", "param_names")} for group in optimizer.param_groups]
+    return {"class": type(optimizer).__name__, "groups": groups}
+
+
+def ddp_options(module, comm_hook):
+    values = {name: getattr(module, name) for name in ("find_unused_parameters", "broadcast_buffers", "gradient_as_bucket_view", "static_graph")
+              if hasattr(module, name)}
+    if hasattr(module, "bucket_bytes_cap"):
+        values["bucket_cap_mb"] = module.bucket_bytes_cap / (1 << 20)
+    if getattr(module, "mixed_precision", None):
+        values["mixed_precision"] = str(module.mixed_precision)
+    if comm_hook:
+        values["comm_hook"] = comm_hook
+    return values
 
 
 def loader_options(loader):
@@ -2492,6 +2508,7 @@ def script_code(arguments, as_module):
         hint = "; to record a command, put -- before it" if shutil.which(path) else ""
         raise UsageError("cannot read %s: %s%s" % (path, error.strerror, hint)) from None
     sys.path[0] = os.path.dirname(os.path.abspath(path))
+    path = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     main.__file__, main.__spec__ = path, None
     try:
         return compile(source, path, "exec", dont_inherit=True), main, list(arguments)
@@ -2527,7 +2544,8 @@ def run_script(options, arguments, as_module):
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         raise error
     if error is not None:
-        sys.excepthook(type(error), error, error.__traceback__.tb_next)   # without our own frames
+        error.__traceback__ = error.__traceback__.tb_next         # without our own frame
+        sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(1)
 
 

@@ -814,6 +814,7 @@ class Names(RecorderTest):
         rank = self.record(train)
         self.assertEqual(self.roots(rank), ["", "MSELoss"] * 4)
         self.assertEqual(rank.counts(step=1), rank.counts(step=3))
+        self.assertEqual([rank.scalar("lr", step) for step in range(4)], [0.1] * 4)
         self.assertEqual(rank.record(step=1, phase="optimizer", module="fc1", param="bias")["digest"],
                          rank.record(step=2, phase="start", module="fc1", param="bias")["digest"])
 
