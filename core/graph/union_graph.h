@@ -10,6 +10,8 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 // What ran in one micro-step, of A and B together: the graph that a window paints.
@@ -79,7 +81,7 @@ public:
         set.m_bits = ~0u;
         return set;
     }
-    /// What a view shows that follows one phase. The roles of a phase: start and data belong to forward.
+    /// What a view shows that follows one phase. Forward has the batch too, but not the parameters it started from: those are phase start.
     static RoleSet ofPhase(bundle::Phase phase);
 
 private:
@@ -97,7 +99,7 @@ struct Node {
     std::int32_t call = 0;
     NodeId parent = kNoNode; ///< kNoNode at the top
     NodeId end = 0;          ///< nodes are in pre-order: a node's subtree is [id, end)
-    bool called = true;      ///< false: it has tensors, but no call of it was seen
+    bool called = true;      ///< false of a Module or Operator: it has tensors, but no call of it was seen
     std::string path;        ///< normalised, with A's names; "batch" of a Batch; full name of a Parameter
     std::string classA, classB; ///< empty if unknown
     std::string source;      ///< "train.py:41" of the call, empty if unknown
@@ -122,11 +124,12 @@ struct UnionOptions {
 struct UnionGraph {
     std::int32_t step = 0, micro = 0;
     std::vector<Node> nodes;                ///< pre-order, execution order of A's first rank; what only B has after its neighbour
-    std::vector<Edge> edges;                ///< by (from, to, slots); from != an order of execution: cycles are possible
+    std::vector<Edge> edges;                ///< by (from, to, slots); may hold cycles and self loops, as bundles are not trusted
     std::vector<NodePair> pairs;            ///< of all nodes; per node in pair order
     std::vector<std::uint32_t> pairsBegin;  ///< nodes + 1 offsets into pairs
     std::vector<EdgeId> incoming;           ///< edge ids by target
     std::vector<std::uint32_t> outBegin, inBegin; ///< nodes + 1 offsets into edges and incoming
+    std::vector<std::pair<PairIndex, NodeId>> nodeOfPair; ///< ascending
 
     bool isGroup(NodeId id) const { return nodes[id].end > id + 1; }
     std::span<const NodePair> pairsOf(NodeId id) const { return { pairs.data() + pairsBegin[id], pairs.data() + pairsBegin[id + 1] }; }

@@ -16,9 +16,8 @@ struct ItemSize {
 };
 
 struct FrameStyle {
-    double header = 28;    ///< room for the title
-    double padding = 16;   ///< left, right and below
-    double stubHeight = 8; ///< least distance from the frame's border to its content where an edge enters
+    double header = 28;  ///< room for the title
+    double padding = 16; ///< left, right and below
     LayoutOptions layers;
 };
 
