@@ -14,8 +14,8 @@
 // together. Done four times (aligning downwards or upwards, leftmost or rightmost first), and each vertex takes the mean of its two middle
 // positions: that keeps what is straight in all four and centres the rest.
 //
-// 1. Pieces are aligned in order of their Link, spine first, instead of in one go with lanes first. The order within a class is the
-//    original one, and a piece that would cross an aligned one is left slanted.
+// 1. Pieces are aligned in order of their Link, spine first, instead of in one go with lanes first. Within a kind it is the original
+//    method, and a piece that would cross an aligned one is left slanted.
 // 2. Attachment points: a block is straight where its pieces meet their nodes, so a vertex has a shift within its block (Rueegg et al.,
 //    "Size- and port-aware horizontal node coordinate assignment", 2015).
 // 3. Blocks are pushed together by longest paths over the graph of blocks, first to the left, then back towards what lies right of them.
@@ -47,7 +47,10 @@ public:
             };
             std::stable_sort(m_up.begin() + m_graph.upBegin[v], m_up.begin() + m_graph.upBegin[v + 1], byPlace);
             std::stable_sort(m_down.begin() + m_graph.downBegin[v], m_down.begin() + m_graph.downBegin[v + 1], byPlace);
-            for (const auto& n : m_graph.below(v)) {
+        }
+        findSpine();
+        for (Vertex v = 0; v < m_vertices; ++v) {
+            for (const auto& n : downOf(v)) {
                 m_linksBelow[m_graph.layer[v]] = static_cast<std::uint8_t>(m_linksBelow[m_graph.layer[v]] | (1u << static_cast<unsigned>(n.link)));
             }
         }
@@ -70,6 +73,46 @@ public:
     }
 
 private:
+    std::span<Neighbour> upOf(Vertex v) { return { m_up.data() + m_graph.upBegin[v], m_up.data() + m_graph.upBegin[v + 1] }; }
+    std::span<Neighbour> downOf(Vertex v) { return { m_down.data() + m_graph.downBegin[v], m_down.data() + m_graph.downBegin[v + 1] }; }
+
+    /// The middle one of an odd number of short neighbours, kNone if there is none.
+    static Vertex middleOf(std::span<const Neighbour> neighbours)
+    {
+        std::size_t count = 0;
+        for (const auto& n : neighbours) {
+            count += n.link == Link::Short ? 1 : 0;
+        }
+        std::size_t before = count / 2;
+        for (const auto& n : neighbours) {
+            if (count % 2 == 1 && n.link == Link::Short && before-- == 0) {
+                return n.vertex;
+            }
+        }
+        return kNone;
+    }
+
+    /// A chain is straight, and a fan of three (query, key, value) hangs on its middle.
+    void findSpine()
+    {
+        std::vector<Vertex> middleAbove(m_graph.nodes), middleBelow(m_graph.nodes);
+        for (Vertex v = 0; v < m_graph.nodes; ++v) {
+            middleAbove[v] = middleOf(upOf(v));
+            middleBelow[v] = middleOf(downOf(v));
+        }
+        const auto mark = [](std::span<Neighbour> neighbours, Vertex other) {
+            for (auto& n : neighbours) {
+                n.link = n.link == Link::Short && n.vertex == other ? Link::Spine : n.link;
+            }
+        };
+        for (Vertex v = 0; v < m_graph.nodes; ++v) {
+            if (const Vertex below = middleBelow[v]; below != kNone && middleAbove[below] == v) {
+                mark(downOf(v), below);
+                mark(upOf(below), v);
+            }
+        }
+    }
+
     std::uint32_t sizeOf(std::uint32_t l) const { return m_graph.layerBegin[l + 1] - m_graph.layerBegin[l]; }
     /// The vertex at a place of a layer, counted from the side that the pass starts on.
     Vertex at(std::uint32_t l, std::uint32_t place) const
@@ -145,8 +188,7 @@ private:
     /// Returns its place, -1 if there is none.
     std::int64_t alignVertex(Vertex v, Link link, std::int64_t last, std::int64_t bound)
     {
-        const auto neighbours = m_fromAbove ? std::span(m_up.data() + m_graph.upBegin[v], m_up.data() + m_graph.upBegin[v + 1])
-                                            : std::span(m_down.data() + m_graph.downBegin[v], m_down.data() + m_graph.downBegin[v + 1]);
+        const std::span<const Neighbour> neighbours = m_fromAbove ? upOf(v) : downOf(v);
         std::size_t count = 0;
         for (const auto& n : neighbours) {
             count += n.link == link ? 1 : 0;

@@ -168,9 +168,18 @@ public:
     }
 
 private:
+    double heightOf(std::uint32_t l) const
+    {
+        double height = 0;
+        for (const auto v : m_graph.inLayer(l)) {
+            height = v < m_graph.nodes ? std::max(height, m_nodes[v].height) : height;
+        }
+        return height;
+    }
+
     double gapBelow(std::uint32_t l) const
     {
-        const bool atPins = (l == 0 && m_proper.hasTop) || (l + 2 == m_graph.layers && m_proper.hasBottom);
+        const bool atPins = (l == 0 && heightOf(0) == 0) || (l + 2 == m_graph.layers && heightOf(l + 1) == 0);
         double flattest = 0;
         for (const auto v : m_graph.inLayer(l)) {
             for (const auto& n : m_graph.below(v)) {
@@ -185,15 +194,22 @@ private:
     {
         double y = 0;
         for (std::uint32_t l = 0; l < m_graph.layers; ++l) {
-            double height = 0;
-            for (const auto v : m_graph.inLayer(l)) {
-                height = v < m_graph.nodes ? std::max(height, m_nodes[v].height) : height;
-            }
+            const double height = heightOf(l);
             m_top.push_back(y);
             m_bottom.push_back(y + height);
             y += height + (l + 1 < m_graph.layers ? gapBelow(l) : 0.0);
         }
         m_out.height = m_bottom.empty() ? 0 : m_bottom.back();
+    }
+
+    /// Where a node stands in a layer that is higher than itself: sources close to what they feed, ends close to what feeds them.
+    double lowering(Vertex v) const
+    {
+        if (m_nodes[v].pin != Pin::None) {
+            return m_nodes[v].pin == Pin::Top ? 0 : 1;
+        }
+        const bool fed = !m_graph.above(v).empty(), feeds = !m_graph.below(v).empty();
+        return fed == feeds ? 0.5 : fed ? 0 : 1;
     }
 
     void placeNodes()
@@ -202,7 +218,8 @@ private:
         m_out.layers.assign(m_graph.layer.begin(), m_graph.layer.begin() + static_cast<std::ptrdiff_t>(m_nodes.size()));
         for (Vertex v = 0; v < m_nodes.size(); ++v) {
             const auto l = m_graph.layer[v];
-            m_out.nodes[v] = { m_x[v] - m_nodes[v].width / 2, (m_top[l] + m_bottom[l] - m_nodes[v].height) / 2, m_nodes[v].width, m_nodes[v].height };
+            const double room = m_bottom[l] - m_top[l] - m_nodes[v].height;
+            m_out.nodes[v] = { m_x[v] - m_nodes[v].width / 2, m_top[l] + room * lowering(v), m_nodes[v].width, m_nodes[v].height };
         }
         for (Vertex v = 0; v < m_graph.layer.size(); ++v) {
             m_out.width = std::max(m_out.width, m_x[v] + m_graph.right[v]);

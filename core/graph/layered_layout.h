@@ -25,8 +25,8 @@ struct Rect {
     bool operator==(const Rect&) const = default;
 };
 
-/// Keeps a node in a layer of its own kind at the border. A top node must have no incoming edge, a bottom node no outgoing one, else the
-/// pin is ignored.
+/// Keeps a node at the upper border (first layer) or the lower one (a last layer that holds only such). A top node must have no incoming
+/// edge, a bottom node no outgoing one, else the pin is ignored.
 enum class Pin : std::uint8_t { None, Top, Bottom };
 
 struct LayoutNode {
@@ -44,7 +44,7 @@ struct LayoutOptions {
     double nodeGap = 24;      ///< between nodes of a layer
     double laneGap = 14;      ///< around edges that pass a layer
     double layerGap = 34;     ///< between layers; grows a little where edges run flat
-    double pinGap = 14;       ///< below top nodes and above bottom nodes
+    double pinGap = 14;       ///< below and above a first and last layer without height
     double partGap = 40;      ///< between parts that no edge connects
     double aspect = 1.6;      ///< width / height that several parts are packed into
     int sweeps = 12;          ///< rounds of crossing reduction, at most

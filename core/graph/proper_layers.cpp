@@ -3,6 +3,7 @@
 #include "core/graph/proper_layers.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <tuple>
 
@@ -50,7 +51,6 @@ public:
         placeBottom();
         makeLanes();
         if (!m_stop.stop_requested()) {
-            classify();
             connect();
             orderAtFirst();
         }
@@ -78,10 +78,6 @@ private:
             }
         }
         std::partial_sum(m_firstEdge.begin(), m_firstEdge.end(), m_firstEdge.begin());
-        for (const auto pin : m_pins) {
-            m_out.hasTop = m_out.hasTop || pin == Pin::Top;
-            m_out.hasBottom = m_out.hasBottom || pin == Pin::Bottom;
-        }
     }
 
     /// Reverses the edges that close a cycle in a depth-first search, which starts at sources, in input order.
@@ -156,20 +152,17 @@ private:
 
     std::span<const Arc> arcsOf(Vertex v) const { return { m_arcs.data() + m_firstArc[v], m_arcs.data() + m_firstArc[v + 1] }; }
 
-    /// Longest path from a source. Only pinned nodes are in a layer with pinned ones.
+    /// Longest path from a source. Nodes pinned to the top are sources, so they are in the first layer anyway.
     void assignLayers()
     {
         auto& layer = m_out.graph.layer;
-        layer.assign(m_count, m_out.hasTop ? 1 : 0);
+        layer.assign(m_count, 0);
         std::vector<std::uint32_t> waiting(m_count, 0);
         for (const auto& arc : m_arcs) {
             ++waiting[arc.lower];
         }
         m_downwards.reserve(m_count);
         for (Vertex v = 0; v < m_count; ++v) {
-            if (m_pins[v] == Pin::Top) {
-                layer[v] = 0;
-            }
             if (waiting[v] == 0) {
                 m_downwards.push_back(v);
             }
@@ -234,7 +227,7 @@ private:
                 layer[v] = last;
             }
         }
-        m_out.graph.layers = last + (m_out.hasBottom ? 1 : 0);
+        m_out.graph.layers = last + (std::find(m_pins.begin(), m_pins.end(), Pin::Bottom) == m_pins.end() ? 0 : 1);
     }
 
     /// Arcs [begin, end) leave the same node at the same point and share one lane down to the farthest target.
@@ -332,23 +325,6 @@ private:
         }
     }
 
-    /// A short piece that is its upper node's only one downwards and its lower node's only one upwards belongs to a chain.
-    void classify()
-    {
-        std::vector<std::uint32_t> shortBelow(m_count, 0), shortAbove(m_count, 0);
-        for (const auto& piece : m_pieces) {
-            if (piece.link == Link::Short) {
-                ++shortBelow[piece.upper];
-                ++shortAbove[piece.lower];
-            }
-        }
-        for (auto& piece : m_pieces) {
-            if (piece.link == Link::Short && shortBelow[piece.upper] == 1 && shortAbove[piece.lower] == 1) {
-                piece.link = Link::Chain;
-            }
-        }
-    }
-
     void connect()
     {
         auto& g = m_out.graph;
@@ -388,41 +364,57 @@ private:
     }
 
     /// Vertices enter their layers in the order of a depth-first search from the sources in input order; of a node's neighbours the nodes
-    /// come before its lane, so that lanes start out on the right.
+    /// come before its lane, so that lanes start out on the right. Sources of minor edges only start out on the left.
     void orderAtFirst()
     {
         auto& g = m_out.graph;
         const auto vertices = static_cast<Vertex>(g.layer.size());
+        std::vector<std::uint8_t> minor(vertices, 0);
+        for (Vertex v = 0; v < m_count; ++v) {
+            const auto arcs = arcsOf(v);
+            minor[v] = g.above(v).empty() && !arcs.empty() && std::all_of(arcs.begin(), arcs.end(), [](const Arc& a) { return a.minor; }) ? 1 : 0;
+        }
         g.layerBegin.assign(g.layers + 1, 0);
-        for (const auto l : g.layer) {
-            ++g.layerBegin[l + 1];
+        std::vector<std::uint32_t> minorsIn(g.layers, 0);
+        for (Vertex v = 0; v < vertices; ++v) {
+            ++g.layerBegin[g.layer[v] + 1];
+            minorsIn[g.layer[v]] += minor[v];
         }
         std::partial_sum(g.layerBegin.begin(), g.layerBegin.end(), g.layerBegin.begin());
         g.order.resize(vertices);
         g.position.assign(vertices, 0);
-        std::vector<std::uint32_t> nextPlace(g.layerBegin.begin(), g.layerBegin.end()), nextChild(g.downBegin.begin(), g.downBegin.end());
+        std::array<std::vector<std::uint32_t>, 2> nextPlace; // of the others, of the minor ones
+        nextPlace[0].resize(g.layers);
+        nextPlace[1].assign(g.layerBegin.begin(), g.layerBegin.end() - 1);
+        for (std::uint32_t l = 0; l < g.layers; ++l) {
+            nextPlace[0][l] = g.layerBegin[l] + minorsIn[l];
+        }
+        std::vector<std::uint32_t> nextChild(g.downBegin.begin(), g.downBegin.end());
         std::vector<std::uint8_t> seen(vertices, 0);
         std::vector<Vertex> stack;
         const auto enter = [&](Vertex v) {
+            const auto l = g.layer[v];
             seen[v] = 1;
-            g.position[v] = nextPlace[g.layer[v]] - g.layerBegin[g.layer[v]];
-            g.order[nextPlace[g.layer[v]]++] = v;
+            g.position[v] = nextPlace[minor[v]][l] - g.layerBegin[l];
+            g.order[nextPlace[minor[v]][l]++] = v;
             stack.push_back(v);
         };
-        for (Vertex start = 0; start < vertices; ++start) {
-            if (seen[start] || !g.above(start).empty()) {
-                continue;
-            }
-            enter(start);
-            while (!stack.empty()) {
-                const Vertex v = stack.back();
-                if (nextChild[v] == g.downBegin[v + 1]) {
-                    stack.pop_back();
+        for (const std::uint8_t phase : { std::uint8_t(0), std::uint8_t(1) }) {
+            for (Vertex start = 0; start < vertices; ++start) {
+                if (seen[start] || minor[start] != phase || !g.above(start).empty()) {
                     continue;
                 }
-                const Vertex child = g.down[nextChild[v]++].vertex;
-                if (!seen[child]) {
-                    enter(child);
+                enter(start);
+                while (!stack.empty()) {
+                    const Vertex v = stack.back();
+                    if (nextChild[v] == g.downBegin[v + 1]) {
+                        stack.pop_back();
+                        continue;
+                    }
+                    const Vertex child = g.down[nextChild[v]++].vertex;
+                    if (!seen[child]) {
+                        enter(child);
+                    }
                 }
             }
         }

@@ -16,7 +16,7 @@ using Vertex = std::uint32_t;
 
 /// How much a piece of an edge wants to be straight, most first.
 enum class Link : std::uint8_t {
-    Chain, ///< between nodes that have no other such neighbour: the spine of the picture
+    Spine, ///< a short one in the middle of both its nodes' short ones, as known when the order is
     Lane,  ///< between two places of one lane
     Short, ///< between nodes of neighbouring layers
     Loose, ///< between a node and its lane; or a minor edge
@@ -60,7 +60,6 @@ struct ProperLayers {
     ProperGraph graph; ///< with an order that is stable, not yet good
     std::vector<EdgePath> paths; ///< per edge
     std::size_t places = 0, marginEdges = 0, reversedEdges = 0;
-    bool hasTop = false, hasBottom = false; ///< the first / last layer holds pinned nodes only
 };
 
 /// `edges` by (from, to). Returns with what it has if `stop` is requested; the caller looks.
