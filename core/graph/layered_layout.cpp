@@ -47,8 +47,7 @@ using namespace layered;
 constexpr double kLoopWidth = 10;
 constexpr double kMarginStep = 6;
 constexpr std::uint32_t kMarginTracks = 64;
-constexpr double kFlat = 0.06;         ///< growth of a gap per length of its flattest piece ...
-constexpr double kMostGrowth = 2;      ///< ... up to so many layer gaps
+constexpr double kMostGrowth = 2; ///< in layer gaps
 
 struct Part {
     std::vector<std::uint32_t> nodes, edges; ///< numbers in the whole
@@ -186,7 +185,7 @@ private:
                 flattest = std::max(flattest, std::abs(m_x[v] + static_cast<double>(n.ownOffset) - m_x[n.vertex] - static_cast<double>(n.otherOffset)));
             }
         }
-        const double growth = std::min(flattest * kFlat, kMostGrowth * m_options.layerGap);
+        const double growth = std::min(flattest * m_options.flatGrowth, kMostGrowth * m_options.layerGap);
         return (atPins ? m_options.pinGap : m_options.layerGap) + std::floor(growth);
     }
 

@@ -43,7 +43,8 @@ struct LayoutEdge {
 struct LayoutOptions {
     double nodeGap = 24;      ///< between nodes of a layer
     double laneGap = 14;      ///< around edges that pass a layer
-    double layerGap = 34;     ///< between layers; grows a little where edges run flat
+    double layerGap = 34;     ///< between layers, at least
+    double flatGrowth = 0.06; ///< how much a gap grows per length of its flattest piece, up to two layer gaps more
     double pinGap = 14;       ///< below and above a first and last layer without height
     double partGap = 40;      ///< between parts that no edge connects
     double aspect = 1.6;      ///< width / height that several parts are packed into

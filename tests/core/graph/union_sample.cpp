@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/graph/union_sample.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -28,8 +27,7 @@ std::int32_t SampleRun::enter(const std::string& path)
     record.module = path;
     record.order = m_order++;
     record.source = "model.py:" + std::to_string(record.order);
-    record.call = static_cast<std::int32_t>(
-        std::count_if(m_rank->calls.rbegin(), m_rank->calls.rend(), [&](const bundle::CallRecord& c) { return c.module == path; }));
+    record.call = m_calls[path]++;
     if (!m_open.empty()) {
         record.parent = m_open.back().path;
         record.parentCall = m_open.back().call;

@@ -5,6 +5,7 @@
 #include "core/align/alignment.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ private:
     };
     std::shared_ptr<bundle::RankData> m_rank;
     std::vector<Open> m_open;
+    std::map<std::string, std::int32_t> m_calls;
     std::int64_t m_order = 0;
 };
 
