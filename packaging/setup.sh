@@ -43,6 +43,7 @@ packages=(
     libcli11-dev        # arguments of the programs
     libzstd-dev         # compressed frames
     libgtest-dev        # tests
+    libbenchmark-dev    # forkpoint-bench
     python3             # structure tests
     python3-torch       # the demo's runs and the recorder's tests
 )
