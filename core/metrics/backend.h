@@ -5,6 +5,8 @@
 #include "core/metrics/pair_statistics.h"
 
 #include <span>
+#include <string_view>
+#include <vector>
 
 namespace forkpoint::metrics {
 
@@ -19,7 +21,8 @@ public:
     virtual std::string_view name() const = 0;        ///< "scalar"
     virtual std::string_view description() const = 0; ///< for `info` and reports
     virtual bool supported() const = 0;               ///< on this machine, now
-    /// Adds the elements of one chunk. `a` and `b` hold equally many elements of their dtype; `firstIndex` is the flat index of the first.
+    /// Adds the elements of one chunk. `a` and `b` hold equally many elements of their dtype, complex both or neither, at any alignment;
+    /// `firstIndex` is the flat index of the first. `mask` is empty, or has one byte per element: those with 0 are not looked at.
     virtual void accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB,
                             std::span<const std::byte> mask, std::int64_t firstIndex, const MeasureOptions& options,
                             ChunkAccumulator& into) const = 0;
@@ -27,9 +30,13 @@ public:
 
 std::vector<const Backend*> backends(); ///< all compiled in, best first
 
-/// The backend that measure() uses: the one set by selectBackend, else FORKPOINT_BACKEND, else the best supported one.
+/// The backend that measure() uses: the one set by selectBackend, else FORKPOINT_BACKEND, else the best supported one. Fails with Usage, naming
+/// those that exist, if the environment names none of them or one that is not supported here; measure() then fails in the same words, since a
+/// wish that is silently ignored makes a test of that backend worthless.
+Result<const Backend*> chosenBackend();
+/// The same for those who only report it: the best supported one instead of a failure.
 const Backend& activeBackend();
-/// Fails with Usage, naming those that exist, if there is none of that name or it is not supported here.
+/// Forces one for all later calls; an empty name returns the choice to the environment. Fails as chosenBackend does, changing nothing.
 Result<void> selectBackend(std::string_view name);
 
 } // namespace forkpoint::metrics

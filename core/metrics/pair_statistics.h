@@ -18,7 +18,9 @@
 // Arithmetic: d is formed in float for types up to float32 (narrow types are widened exactly first), in double for float64, in 128 bits for
 // integers; products and sums are accumulated in double over fixed blocks that are combined in a fixed order, so that results do
 // not depend on the number of threads. Complex elements are compared as their real and imaginary parts, counted as two elements.
-// Pairs of different floating width are compared in the wider type.
+// Pairs of different floating width are compared in the wider type, floating with integer in double. The error bound of the sums is stated in
+// chunk_accumulator.h. No result is NaN, and only normRatio can be infinite: sums carry their own exponent (wide.h), and what exceeds double's
+// range all the same (the norm of float64 data near 1e308) is given as double's largest number.
 namespace forkpoint::metrics {
 
 /// The element at which an extremum was found. Ties: the lowest flat index wins.
@@ -26,6 +28,8 @@ struct Extremum {
     double value = 0;        ///< the metric there
     std::int64_t index = -1; ///< row-major flat index in the pair's shape (complex: of the element); -1 if there is none
     double a = 0, b = 0;     ///< both values there
+
+    bool operator==(const Extremum&) const = default;
 };
 
 /// One side, over its own finite elements.
@@ -34,18 +38,23 @@ struct SideStatistics {
     std::int64_t zeros = 0;
     double min = 0, max = 0, mean = 0, std = 0; ///< std: population (divisor n)
     double norm = 0;                            ///< 2-norm
-    bool lowBitsZero = false; ///< float32 whose low 13 mantissa bits are zero in every finite element: came from a narrower type
-    std::optional<DType> narrowest; ///< the narrowest of bfloat16, float16 that holds every finite element of a float32 side exactly
+    /// float32 whose low 13 mantissa bits are zero in every finite element, one of them not 0: came from a narrower type.
+    bool lowBitsZero = false;
+    /// The first of bfloat16, float16 that holds every finite element of a float32 side exactly; none if all of them are 0.
+    std::optional<DType> narrowest;
+
+    bool operator==(const SideStatistics&) const = default;
 };
 
 struct PairStatistics {
-    std::int64_t count = 0;       ///< elements
+    std::int64_t count = 0;       ///< elements (masked: those counted)
     std::int64_t finite = 0;      ///< finite on both sides
     SideStatistics a, b;
     std::int64_t nanBoth = 0, infBothEqual = 0; ///< coincidences: NaN on both; the same infinity on both
     std::int64_t bitEqual = 0;    ///< same bits (NaN payloads included); different widths: equal values after widening
     std::int64_t zeroMismatch = 0; ///< zero on one side only (among finite pairs)
-    std::int64_t allcloseViolations = 0; ///< not |d| <= atol + rtol * |a| (a the reference; NaN pairs and unequal infinities violate)
+    /// Not |d| <= atol + rtol * |a|, a the reference: torch.isclose(B, A), with the threshold formed in double. NaN and unequal infinities violate.
+    std::int64_t allcloseViolations = 0;
 
     Extremum maxAbs;   ///< |d|
     Extremum maxRel;   ///< |d| / max(|a|, |b|); 0/0 is 0
@@ -58,21 +67,26 @@ struct PairStatistics {
     double cosine = 1;    ///< <A,B> / (|A| |B|); 1 if both are zero, 0 if one is
     double normRatio = 1; ///< |B| / |A|; 1 if both are zero, infinity if only A is
     double bestScale = 1; ///< s = <A,B> / <A,A>, the s that minimises |B - sA|; 1 if A is zero
-    double scaleResidual = 0; ///< |B - sA| / |B|; computed without cancellation from <A,A>, <A,d>, <d,d>: |B-sA|^2 = <d,d> - <A,d>^2/<A,A>
+    double scaleResidual = 0; ///< |B - sA| / |B|; 0 if B is zero. From residuals of blocks (chunk_accumulator.h), good to about 1e-15 |d| / |B|
     double normA = 0, normB = 0; ///< 2-norms over finite pairs
 
     // Is d unstructured? Under independent errors both are about N(0,1) (Wald statistic with heteroscedastic error estimate).
     double factorZ = 0; ///< <a,d> / sqrt(sum a^2 d^2)
     double biasZ = 0;   ///< sum d / sqrt(sum d^2)
+
+    std::string_view backend; ///< name of the one that computed this
+
+    bool operator==(const PairStatistics&) const = default;
 };
 
 struct MeasureOptions {
-    double rtol = 1.3e-6, atol = 1e-5; ///< torch.testing.assert_close for float32
-    int threads = 0;                   ///< 0: as many as oneTBB gives
+    double rtol = 1.3e-6, atol = 1e-5; ///< torch.testing.assert_close for float32; neither negative nor NaN
+    int threads = 0;                   ///< at most this many; 0: as many as oneTBB gives
 };
 
 /// Measures a pair of equal element counts (shapes may differ by a reshape; boxes are taken on A's chunks if shapes are equal, else both are
-/// read flattened). Fails with Usage if the counts differ or one side is complex and the other not, with the read's error, or Cancelled.
+/// read flattened; indices are of A's shape). Fails with Usage if the counts differ, one side is complex and the other not, the tolerances make
+/// no sense or the backend asked for does not exist; with the error of the first chunk that cannot be read; or with Cancelled.
 Result<PairStatistics> measure(const TensorSource& a, const TensorSource& b, const MeasureOptions& options = {}, std::stop_token stop = {});
 
 /// As measure, counting only elements where mask(index) != 0; the mask is a bool or uint8 tensor of equal shape.

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "app/forkpoint_cli/commands.h"
+#include "app/forkpoint_cli/console.h"
+#include "core/bundle/bundle.h"
+#include "core/report/terminal.h"
+#include "core/report/text_report.h"
+
+#include <fmt/format.h>
+#include <memory>
+#include <string>
+
+namespace forkpoint::cli {
+
+void addInfo(CLI::App& app, Run& run)
+{
+    auto* command = app.add_subcommand("info", "Say what a bundle holds.");
+    const auto path = std::make_shared<std::string>();
+    command->add_option("RUN", *path, "bundle")->required();
+    command->callback([path, &run] {
+        run = [path] {
+            const auto bundle = bundle::Bundle::open(*path);
+            if (!bundle) {
+                return failed(bundle.error());
+            }
+            print(report::bundleText(**bundle, textOptions("auto")));
+            return kAgrees;
+        };
+    });
+}
+
+void addVerify(CLI::App& app, Run& run)
+{
+    auto* command = app.add_subcommand("verify", "Read a bundle completely and check every digest. Exit status 1 if something is damaged.");
+    const auto path = std::make_shared<std::string>();
+    command->add_option("RUN", *path, "bundle")->required();
+    command->callback([path, &run] {
+        run = [path] {
+            ConsoleProgress progress;
+            const auto bundle = bundle::Bundle::open(*path, &progress);
+            if (!bundle) {
+                return failed(bundle.error());
+            }
+            const auto report = bundle::verify(**bundle, &progress);
+            if (!report) {
+                return failed(report.error());
+            }
+            bool damaged = false;
+            for (const auto& problem : report->problems) {
+                damaged = damaged || problem.level == bundle::Problem::Level::Warning;
+                print(report::printable(fmt::format("{}: {}", problem.where, problem.message)) + "\n");
+            }
+            print(fmt::format("{}: {} tensors, {} checked against their digests, {} bytes: {}\n", report::printable((*bundle)->name()), report->tensors,
+                              report->checked, report->bytes, damaged ? "damaged" : "undamaged"));
+            return damaged ? kDiffers : kAgrees;
+        };
+    });
+}
+
+} // namespace forkpoint::cli

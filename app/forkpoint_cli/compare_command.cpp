@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "app/forkpoint_cli/commands.h"
+#include "app/forkpoint_cli/console.h"
+#include "core/align/side.h"
+#include "core/compare/compare.h"
+#include "core/metrics/backend.h"
+#include "core/report/json_report.h"
+#include "core/report/text_report.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace forkpoint::cli {
+
+namespace {
+
+struct Arguments {
+    std::string a, b, noise, json, backend, failOn = "drift", colour = "auto";
+    int stepOffset = 0;
+};
+
+diagnose::Severity threshold(const std::string& word)
+{
+    using diagnose::Severity;
+    return word == "divergent" ? Severity::Divergent : word == "invalid" ? Severity::Invalid : Severity::Drift;
+}
+
+int compareRuns(const Arguments& arguments)
+{
+    if (!arguments.backend.empty()) {
+        if (auto selected = metrics::selectBackend(arguments.backend); !selected) {
+            return failed(selected.error());
+        }
+    }
+    ConsoleProgress progress;
+    auto a = align::openSide(arguments.a, &progress);
+    if (!a) {
+        return failed(a.error());
+    }
+    auto b = align::openSide(arguments.b, &progress);
+    if (!b) {
+        return failed(b.error());
+    }
+    compare::Options options;
+    options.align.stepOffset = arguments.stepOffset;
+    if (!arguments.noise.empty()) {
+        auto noise = align::openSide(arguments.noise, &progress);
+        if (!noise) {
+            return failed(noise.error());
+        }
+        options.noise = std::move(*noise);
+    }
+    auto comparison = compare::compare(std::move(*a), std::move(*b), std::move(options), nullptr, &progress);
+    if (!comparison) {
+        return failed(comparison.error());
+    }
+    if (arguments.json != "-") {
+        print(report::textReport(*comparison, textOptions(arguments.colour)));
+    }
+    if (!arguments.json.empty()) {
+        const auto text = report::jsonReport(*comparison).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+        if (auto written = writeText(arguments.json, text); !written) {
+            return failed(written.error());
+        }
+    }
+    return comparison->outcome()->verdict.severity >= threshold(arguments.failOn) ? kDiffers : kAgrees;
+}
+
+} // namespace
+
+void addCompare(CLI::App& app, Run& run)
+{
+    auto* command = app.add_subcommand("compare", "Compare two recorded runs: where do they fork?");
+    const auto arguments = std::make_shared<Arguments>();
+    command->add_option("REFERENCE", arguments->a, "bundle of the reference run; RUN@0 for one rank of it")->required();
+    command->add_option("CANDIDATE", arguments->b, "bundle of the candidate run")->required();
+    command->add_option("--noise", arguments->noise, "the reference run recorded again: measures the noise floor");
+    command->add_option("--json", arguments->json, "write the result as JSON to a file; - for standard output, instead of the text");
+    command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
+    command->add_option("--backend", arguments->backend, "compute metrics with this backend");
+    command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1")
+        ->check(CLI::IsMember({ "drift", "divergent", "invalid" }))
+        ->capture_default_str();
+    command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always", "never" }))->capture_default_str();
+    command->callback([arguments, &run] { run = [arguments] { return compareRuns(*arguments); }; });
+}
+
+} // namespace forkpoint::cli

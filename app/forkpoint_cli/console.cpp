@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "app/forkpoint_cli/console.h"
+
+#include "app/forkpoint_cli/commands.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace forkpoint::cli {
+
+namespace {
+
+constexpr int kDefaultWidth = 100;
+
+int terminalWidth()
+{
+    winsize size {};
+    if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    if (const char* columns = std::getenv("COLUMNS")) {
+        const int value = std::atoi(columns);
+        return value > 0 && value < 10000 ? value : kDefaultWidth;
+    }
+    return kDefaultWidth;
+}
+
+} // namespace
+
+report::TextOptions textOptions(std::string_view colour)
+{
+    report::TextOptions options;
+    options.width = terminalWidth();
+    const char* term = std::getenv("TERM");
+    const char* noColour = std::getenv("NO_COLOR");
+    const bool terminal = isatty(STDOUT_FILENO) != 0 && (!noColour || *noColour == '\0') && (!term || std::string_view(term) != "dumb");
+    options.colour = colour == "always" || (colour == "auto" && terminal);
+    return options;
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void complain(std::string_view text) { fmt::print(stderr, "forkpoint-cli: {}\n", text); }
+
+int failed(const Error& error)
+{
+    complain(error.text());
+    return error.code == ErrorCode::Usage || error.code == ErrorCode::Exists ? kUsage : kUnreadable;
+}
+
+ConsoleProgress::ConsoleProgress()
+    : m_terminal(isatty(STDERR_FILENO) != 0)
+{
+}
+
+ConsoleProgress::~ConsoleProgress()
+{
+    if (m_shown) {
+        std::fputs("\r\x1b[K", stderr);
+    }
+}
+
+void ConsoleProgress::report(std::string_view stage, double fraction)
+{
+    if (m_terminal) {
+        fmt::print(stderr, "\r\x1b[K{} {:.0f} %", stage, 100 * fraction);
+        std::fflush(stderr);
+        m_shown = true;
+    }
+}
+
+Result<void> writeText(const std::string& path, std::string_view text)
+{
+    if (path == "-") {
+        print(text);
+        return {};
+    }
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    if (!file) {
+        return fail(ErrorCode::WriteFailed, fmt::format("cannot be written: {}", std::strerror(errno)), path);
+    }
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (std::fclose(file) != 0 || !written) {
+        return fail(ErrorCode::WriteFailed, "could not be written completely: is the disk full?", path);
+    }
+    return {};
+}
+
+} // namespace forkpoint::cli

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/align/side.h"
+
+#include <charconv>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace forkpoint::align {
+
+Side Side::whole(std::shared_ptr<const bundle::Bundle> bundle)
+{
+    Side side;
+    side.label = bundle->name();
+    for (const auto& rank : bundle->ranks()) {
+        side.ranks.push_back(&rank);
+    }
+    side.bundle = std::move(bundle);
+    return side;
+}
+
+Result<Side> Side::oneRank(std::shared_ptr<const bundle::Bundle> bundle, int rank)
+{
+    const auto* data = bundle->rank(rank);
+    if (!data) {
+        std::string known;
+        for (const auto& r : bundle->ranks()) {
+            known += fmt::format("{}{}", known.empty() ? "" : ", ", r.rank);
+        }
+        return fail(ErrorCode::Usage, fmt::format("no rank {} in this run; recorded ranks: {}", rank, known), bundle->path().string());
+    }
+    Side side;
+    side.label = fmt::format("{}@{}", bundle->name(), rank);
+    side.ranks = { data };
+    side.bundle = std::move(bundle);
+    return side;
+}
+
+Result<Side> openSide(std::string_view text, Progress* progress, std::stop_token stop)
+{
+    std::error_code ignored;
+    const auto at = text.rfind('@');
+    int rank = -1;
+    if (at != std::string_view::npos && at > 0 && !std::filesystem::exists(std::filesystem::path(text), ignored)) {
+        const auto digits = text.substr(at + 1);
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
+        if (error != std::errc() || end != digits.data() + digits.size() || rank < 0) {
+            return fail(ErrorCode::Usage, fmt::format("'{}' is no rank; write RUN@0 to compare one rank of a run", digits), std::string(text));
+        }
+        text = text.substr(0, at);
+    }
+    auto bundle = bundle::Bundle::open(std::filesystem::path(text), progress, stop);
+    if (!bundle) {
+        return tl::unexpected(bundle.error());
+    }
+    return rank < 0 ? Result<Side>(Side::whole(std::move(*bundle))) : Side::oneRank(std::move(*bundle), rank);
+}
+
+} // namespace forkpoint::align

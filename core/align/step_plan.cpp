@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/align/step_plan.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace forkpoint::align {
+
+namespace {
+
+using RankLists = std::vector<std::pair<std::vector<std::size_t>, std::vector<std::size_t>>>;
+using MicroLists = std::vector<std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>>;
+
+std::vector<Cell> cellsOf(const std::vector<std::size_t>& ranks, const std::vector<std::int32_t>& micros)
+{
+    std::vector<Cell> out;
+    for (const auto micro : micros) {
+        for (const auto rank : ranks) {
+            out.push_back({ rank, micro });
+        }
+    }
+    return out;
+}
+
+bool equalWorlds(const Side& a, const Side& b, const StepCells& cellsA, const StepCells& cellsB)
+{
+    if (cellsA.ranks.size() != cellsB.ranks.size()) {
+        return false;
+    }
+    if (cellsA.ranks.size() == 1) {
+        return true;
+    }
+    for (std::size_t i = 0; i < cellsA.ranks.size(); ++i) {
+        if (a.ranks[cellsA.ranks[i]]->rank != b.ranks[cellsB.ranks[i]]->rank) {
+            return false;
+        }
+    }
+    return true;
+}
+
+template <class T>
+std::vector<std::pair<std::vector<T>, std::vector<T>>> oneByOne(const std::vector<T>& a, const std::vector<T>& b)
+{
+    std::vector<std::pair<std::vector<T>, std::vector<T>>> out;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+        out.push_back({ { a[i] }, { b[i] } });
+    }
+    return out;
+}
+
+std::vector<CellGroup> grouped(const RankLists& ranks, const MicroLists& micros, const StepCells& a, const StepCells& b)
+{
+    std::vector<CellGroup> groups;
+    for (const auto& [ranksA, ranksB] : ranks) {
+        for (const auto& [microsA, microsB] : micros) {
+            CellGroup group { ranksA, ranksB, microsA, microsB, {}, {} };
+            group.rows = relateRows(a.rows, cellsOf(ranksA, microsA), b.rows, cellsOf(ranksB, microsB));
+            groups.push_back(std::move(group));
+        }
+    }
+    return groups;
+}
+
+bool allMatched(const std::vector<CellGroup>& groups)
+{
+    return std::all_of(groups.begin(), groups.end(), [](const CellGroup& g) { return g.rows.matched; });
+}
+
+std::string planText(const StepPlan& plan, bool manyRanks, bool manyMicros)
+{
+    std::string text;
+    const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    if (manyRanks) {
+        add(plan.rankByRank ? "rank by rank" : "all ranks joined");
+    }
+    if (manyMicros) {
+        add(plan.microByMicro ? "micro-step by micro-step" : "micro-steps joined");
+    }
+    if (!plan.groups.empty()) {
+        const auto& rows = plan.groups.front().rows;
+        if (!allMatched(plan.groups)) {
+            add("the two sides do not hold the same rows");
+        } else {
+            add(fmt::format("rows matched by {}{}", rows.by, rows.order.empty() ? ", in the same order" : ", in another order"));
+        }
+        if (rows.replicatedA || rows.replicatedB) {
+            add(fmt::format("every rank of {} holds the same rows", rows.replicatedB ? "the candidate" : "the reference"));
+        }
+        for (const auto& group : plan.groups) {
+            if (!group.weights.agreed) {
+                add("the losses agree under no weighting: ranks by mean, micro-steps by sum");
+                break;
+            }
+        }
+    }
+    return text;
+}
+
+} // namespace
+
+StepCells stepCells(const Side& side, std::int32_t step)
+{
+    StepCells cells;
+    std::set<std::int32_t> micros;
+    for (std::size_t r = 0; r < side.ranks.size(); ++r) {
+        bool seen = false;
+        for (const auto& record : side.ranks[r]->tensors) {
+            if (record.step == step) {
+                seen = true;
+                if (record.micro != bundle::kNoMicro) {
+                    micros.insert(record.micro);
+                }
+            }
+        }
+        if (seen) {
+            cells.ranks.push_back(r);
+        }
+    }
+    cells.micros.assign(micros.begin(), micros.end());
+    if (cells.micros.empty()) {
+        cells.micros = { 0 };
+    }
+    cells.rows = rowKeys(side, step);
+    return cells;
+}
+
+StepPlan planStep(const Side& a, const Side& b, std::int32_t stepA, std::int32_t stepB, const StepCells& cellsA, const StepCells& cellsB,
+                  const StepPlan* previous)
+{
+    const bool worlds = equalWorlds(a, b, cellsA, cellsB), micros = cellsA.micros.size() == cellsB.micros.size();
+    const RankLists rankWise = worlds ? oneByOne(cellsA.ranks, cellsB.ranks) : RankLists(), rankJoined { { cellsA.ranks, cellsB.ranks } };
+    const MicroLists microWise = micros ? oneByOne(cellsA.micros, cellsB.micros) : MicroLists(), microJoined { { cellsA.micros, cellsB.micros } };
+
+    StepPlan plan;
+    plan.step = stepA;
+    bool found = false;
+    for (const bool byRank : { true, false }) { // finest first
+        for (const bool byMicro : { true, false }) {
+            if (found || (byRank && !worlds) || (byMicro && !micros)) {
+                continue;
+            }
+            auto groups = grouped(byRank ? rankWise : rankJoined, byMicro ? microWise : microJoined, cellsA, cellsB);
+            if (allMatched(groups)) {
+                plan.groups = std::move(groups);
+                plan.rankByRank = byRank;
+                plan.microByMicro = byMicro;
+                found = true;
+            }
+        }
+    }
+    if (!found) {
+        plan.rankByRank = worlds;
+        plan.microByMicro = micros;
+        plan.groups = grouped(worlds ? rankWise : rankJoined, micros ? microWise : microJoined, cellsA, cellsB);
+    }
+    for (const auto& [microsA, microsB] : plan.microByMicro ? microWise : microJoined) {
+        plan.microsA.push_back(microsA);
+        plan.microsB.push_back(microsB);
+    }
+    for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+        auto& group = plan.groups[i];
+        std::optional<LossWeights> fallback;
+        if (previous && i < previous->groups.size() && previous->groups[i].ranksA.size() == group.ranksA.size()
+            && previous->groups[i].ranksB.size() == group.ranksB.size() && previous->groups[i].microsA.size() == group.microsA.size()
+            && previous->groups[i].microsB.size() == group.microsB.size()) {
+            fallback = previous->groups[i].weights;
+        }
+        group.weights = lossWeights(lossGrid(a, stepA, group.ranksA, group.microsA), lossGrid(b, stepB, group.ranksB, group.microsB), fallback);
+    }
+    plan.text = planText(plan, cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, cellsA.micros.size() > 1 || cellsB.micros.size() > 1);
+    return plan;
+}
+
+} // namespace forkpoint::align

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/align/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace forkpoint::align {
+
+namespace {
+
+constexpr double kAgreement = 1e-3;
+
+double weightOf(Reduction reduction, std::size_t parts)
+{
+
+    return reduction == Reduction::Mean ? 1.0 / static_cast<double>(parts) : 1.0;
+}
+
+std::vector<SideWeights> candidates(const LossGrid& grid)
+{
+    const std::size_t micros = grid.size(), ranks = grid.empty() ? 0 : grid[0].size();
+    std::vector<Reduction> byRank { Reduction::One }, byMicro { Reduction::One };
+    if (ranks > 1) {
+        byRank = { Reduction::Mean, Reduction::Sum };
+        const bool equal = std::all_of(grid.begin(), grid.end(), [](const std::vector<double>& row) {
+            return std::all_of(row.begin(), row.end(), [&](double loss) { return loss == row[0]; });
+        });
+        if (equal) {
+            byRank = { Reduction::Replicated };
+        }
+    }
+    if (micros > 1) {
+        byMicro = { Reduction::Sum, Reduction::Mean };
+    }
+    std::vector<SideWeights> out;
+    for (const auto rank : byRank) {
+        for (const auto micro : byMicro) {
+            out.push_back({ rank, micro, weightOf(rank, ranks) * weightOf(micro, micros) });
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+LossGrid lossGrid(const Side& side, std::int32_t step, const std::vector<std::size_t>& ranks, const std::vector<std::int32_t>& micros)
+{
+    LossGrid grid(micros.size(), std::vector<double>(ranks.size(), std::numeric_limits<double>::quiet_NaN()));
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+        for (const auto& scalar : side.ranks[ranks[r]]->scalars) {
+            if (scalar.step != step || scalar.name != "loss") {
+                continue;
+            }
+            const auto micro = std::find(micros.begin(), micros.end(), std::max(scalar.micro, 0));
+            if (micro != micros.end()) {
+                grid[static_cast<std::size_t>(micro - micros.begin())][r] = scalar.value;
+            }
+        }
+    }
+    return grid;
+}
+
+double totalLoss(const LossGrid& grid, const SideWeights& weights)
+{
+    double total = 0;
+    for (const auto& row : grid) {
+        if (weights.ranks == Reduction::Replicated) {
+            total += row.empty() ? 0 : row[0] * weights.weight;
+            continue;
+        }
+        for (const double loss : row) {
+            total += loss * weights.weight;
+        }
+    }
+    return total;
+}
+
+LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optional<LossWeights>& fallback)
+{
+    LossWeights best;
+    double bestError = std::numeric_limits<double>::infinity();
+    const auto candidatesA = candidates(a), candidatesB = candidates(b);
+    for (const auto& wa : candidatesA) {
+        for (const auto& wb : candidatesB) {
+            const double x = totalLoss(a, wa), y = totalLoss(b, wb);
+            const double scale = std::max(std::abs(x), std::abs(y));
+            const double error = scale == 0 ? 0 : std::abs(x - y) / scale;
+            if (error < bestError - 1e-12) { // NaN never wins; on a tie the earlier candidate stays
+                bestError = error;
+                best = { wa, wb, true };
+            }
+        }
+    }
+    if (bestError <= kAgreement) {
+        return best;
+    }
+    if (fallback) {
+        best = *fallback;
+    } else {
+        best = { candidatesA.front(), candidatesB.front(), false }; // ranks by mean (or replicated), micro-steps by sum
+    }
+    best.agreed = candidatesA.size() == 1 && candidatesB.size() == 1; // nothing to choose from: the losses are simply compared
+    return best;
+}
+
+} // namespace forkpoint::align

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/compare/compare.h"
+
+#include "core/metrics/backend.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <fmt/format.h>
+#include <oneapi/tbb/parallel_for.h>
+
+namespace forkpoint::compare {
+
+namespace {
+
+using diagnose::PairResult;
+
+/// Measures the pairs [first, last) in parallel. Only cancellation is a failure.
+Result<void> measurePairs(const align::Alignment& alignment, const diagnose::Measurer& measurer, std::size_t first, std::size_t last,
+                          std::vector<PairResult>& results, std::stop_token stop)
+{
+    oneapi::tbb::parallel_for(first, last, [&](std::size_t i) {
+        const auto& pair = alignment.pairs[i];
+        if (stop.stop_requested() || pair.status != align::PairStatus::Matched) {
+            return;
+        }
+        auto measured = measurer.measure(pair, stop);
+        if (measured) {
+            results[i].lanes = std::move(*measured);
+        } else {
+            results[i].note = measured.error().text();
+        }
+    });
+    return stop.stop_requested() ? Result<void>(fail(ErrorCode::Cancelled, "cancelled while measuring")) : Result<void>();
+}
+
+/// The end of the phase that begins at `first`.
+std::size_t endOfPhase(const std::vector<align::Pair>& pairs, std::size_t first)
+{
+    std::size_t last = first;
+    while (last < pairs.size() && pairs[last].key.step == pairs[first].key.step && pairs[last].key.phase == pairs[first].key.phase) {
+        ++last;
+    }
+    return last;
+}
+
+Result<diagnose::NoiseFloor> measureNoise(const align::Side& a, const align::Side& repeat, Progress* progress, std::stop_token stop)
+{
+    auto alignment = align::align(a, repeat, {}, progress, stop);
+    if (!alignment) {
+        return tl::unexpected(alignment.error());
+    }
+    const auto inputs = graph::pairInputs(*alignment);
+    const diagnose::Measurer measurer(*alignment);
+    const diagnose::Assessor assessor(*alignment, inputs, measurer, nullptr);
+    std::vector<PairResult> results(alignment->pairs.size());
+    for (std::size_t first = 0; first < results.size();) {
+        const std::size_t last = endOfPhase(alignment->pairs, first);
+        if (auto done = measurePairs(*alignment, measurer, first, last, results, stop); !done) {
+            return tl::unexpected(done.error());
+        }
+        if (auto done = assessor.assess(first, last, results, stop); !done) {
+            return tl::unexpected(done.error());
+        }
+        first = last;
+    }
+    diagnose::NoiseFloor floor;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (const auto* lane = results[i].worstLane(); lane && std::isfinite(results[i].error)) {
+            floor[alignment->pairs[i].id] = { results[i].error, lane->statistics.maxAbs.value };
+        }
+    }
+    return floor;
+}
+
+double lossFloor(const align::Alignment& alignment, const std::vector<PairResult>& results)
+{
+    double floor = diagnose::estimatedFloor(unitRoundoff(DType::Float32));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        if (diagnose::gateOf(alignment.pairs[i].key) == diagnose::Gate::Loss) {
+            floor = std::max(floor, results[i].floor);
+        }
+    }
+    return floor;
+}
+
+} // namespace
+
+Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* sink, Progress* progress, std::stop_token stop)
+{
+    std::optional<diagnose::NoiseFloor> noise;
+    if (options.noise) {
+        auto measured = measureNoise(a, *options.noise, progress, stop);
+        if (!measured) {
+            auto error = measured.error();
+            error.message = fmt::format("noise run: {}", error.message);
+            return tl::unexpected(error);
+        }
+        noise = std::move(*measured);
+    }
+    Structure structure;
+    structure.context = diagnose::contextDifferences(a, b);
+    structure.backend = std::string(metrics::activeBackend().name());
+    if (options.noise) {
+        structure.noiseLabel = options.noise->label;
+    }
+    auto alignment = align::align(std::move(a), std::move(b), options.align, progress, stop);
+    if (!alignment) {
+        return tl::unexpected(alignment.error());
+    }
+    structure.alignment = std::move(*alignment);
+    structure.inputs = graph::pairInputs(structure.alignment);
+
+    const auto comparison = std::make_shared<Comparison>(std::move(structure));
+    const auto begun = comparison->snapshot();
+    if (sink) {
+        sink->onStructure(begun);
+    }
+    const auto& aligned = begun.structure().alignment;
+    const auto& inputs = begun.structure().inputs;
+    auto& results = comparison->results();
+    const diagnose::Measurer measurer(aligned);
+    const diagnose::Assessor assessor(aligned, inputs, measurer, noise ? &*noise : nullptr);
+    Outcome outcome;
+    for (std::size_t first = 0; first < results.size();) {
+        const std::size_t last = endOfPhase(aligned.pairs, first);
+        if (progress) {
+            progress->report("measure", static_cast<double>(first) / static_cast<double>(results.size()));
+        }
+        if (auto done = measurePairs(aligned, measurer, first, last, results, stop); !done) {
+            return tl::unexpected(done.error());
+        }
+        outcome.unreadable += static_cast<std::size_t>(
+            std::count_if(results.begin() + static_cast<std::ptrdiff_t>(first), results.begin() + static_cast<std::ptrdiff_t>(last),
+                          [&](const PairResult& r) { return r.lanes.empty() && !r.note.empty(); }));
+        if (auto done = assessor.assess(first, last, results, stop); !done) {
+            return tl::unexpected(done.error());
+        }
+        comparison->publish(last);
+        if (sink) {
+            sink->onResults(comparison->snapshot());
+        }
+        first = last;
+    }
+    std::optional<std::size_t> differing;
+    if (const auto& context = begun.structure().context) {
+        differing = static_cast<std::size_t>(std::count_if(context->begin(), context->end(), [](const auto& e) { return !e.expected; }));
+    }
+    outcome.verdict = diagnose::verdict(aligned, inputs, results, differing, noise.has_value());
+    outcome.curves = curves::overlay(aligned, lossFloor(aligned, results));
+    comparison->finish(std::move(outcome));
+    const auto done = comparison->snapshot();
+    if (sink) {
+        sink->onVerdict(done);
+    }
+    return done;
+}
+
+} // namespace forkpoint::compare

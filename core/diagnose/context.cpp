@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnose/context.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace forkpoint::diagnose {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kSections = { "environment", "flags", "config", "seeds", "code" };
+
+/// Differ in healthy pairs by what they are: places, processes, the command line, and what a split over ranks changes.
+constexpr std::array<std::string_view, 16> kExpected
+    = { "argv", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC",
+        "hostname", "pid", "script", "PYTHONPATH", "ddp", "world_size", "initial" };
+
+bool isExpected(const std::string& key)
+{
+    return std::any_of(kExpected.begin(), kExpected.end(), [&](std::string_view word) { return key.find(word) != std::string::npos; });
+}
+
+/// Leaves of a JSON value by dotted path. Depth is bounded: bundles come from strangers.
+void flatten(const nlohmann::json& value, const std::string& path, std::map<std::string, std::string>& out, int depth = 0)
+{
+    if (depth < 12 && (value.is_object() || value.is_array()) && !value.empty()) {
+        std::size_t index = 0;
+        for (const auto& [key, child] : value.items()) {
+            const std::string name = value.is_array() ? std::to_string(index++) : key;
+            flatten(child, path.empty() ? name : path + "." + name, out, depth + 1);
+        }
+        return;
+    }
+    out.emplace(path, value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+} // namespace
+
+std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a, const align::Side& b)
+{
+    if (a.ranks.empty() || b.ranks.empty()) {
+        return std::nullopt;
+    }
+    std::vector<ContextEntry> out;
+    bool recorded = false;
+    for (const auto section : kSections) {
+        std::map<std::string, std::string> left, right;
+        const auto read = [&](const align::Side& side, std::map<std::string, std::string>& into) {
+            const auto& info = side.ranks.front()->info;
+            if (const auto found = info.find(std::string(section)); found != info.end() && found->is_object()) {
+                recorded = true;
+                flatten(*found, "", into);
+            }
+        };
+        read(a, left);
+        read(b, right);
+        std::map<std::string, std::pair<std::string, std::string>> both;
+        for (const auto& [key, value] : left) {
+            both[key].first = value;
+        }
+        for (const auto& [key, value] : right) {
+            both[key].second = value;
+        }
+        for (const auto& [key, values] : both) {
+            if (values.first != values.second) {
+                out.push_back({ std::string(section), key, values.first, values.second, isExpected(key) });
+            }
+        }
+    }
+    std::stable_partition(out.begin(), out.end(), [](const ContextEntry& e) { return !e.expected; });
+    return recorded ? std::optional(std::move(out)) : std::nullopt;
+}
+
+} // namespace forkpoint::diagnose

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/align/side.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+// What was different around the runs: environment, switches, configuration, code. Context until it explains the fork.
+namespace forkpoint::diagnose {
+
+struct ContextEntry {
+    std::string section; ///< "environment", "flags", "config", "seeds", "code", "run"
+    std::string key;     ///< "torch", "optimizers.0.groups.0.lr"
+    std::string a, b;    ///< as JSON text; empty if absent on that side
+    bool expected = false; ///< differs between any two runs (world size, ports, paths, command line): listed, but no alarm
+};
+
+/// Entries that differ between the first ranks of both sides; nullopt if neither side recorded any.
+std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a, const align::Side& b);
+
+} // namespace forkpoint::diagnose

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/diagnose/measurement.h"
+
+#include "core/tensor/composed_sources.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace forkpoint::diagnose {
+
+namespace {
+
+using align::Assembly;
+using align::Lane;
+using align::Pair;
+using bundle::Kind;
+using bundle::Phase;
+
+/// Element is 1 where the gradients of both sides are comparable: not (both within the noise and different).
+class WellConditionedMask : public TensorSource {
+public:
+    WellConditionedMask(TensorSourcePtr a, TensorSourcePtr b, double noise)
+        : m_a(std::move(a))
+        , m_b(std::move(b))
+        , m_noise(noise)
+    {
+    }
+    DType dtype() const override { return DType::UInt8; }
+    const Shape& shape() const override { return m_a->shape(); }
+
+    Result<std::span<const std::byte>> read(const Box& box, ReadBuffer& buffer) const override
+    {
+        const auto a = m_a->read(box, buffer.child(0)), b = m_b->read(box, buffer.child(1));
+        if (!a || !b) {
+            return tl::unexpected(a ? b.error() : a.error());
+        }
+        const auto n = static_cast<std::size_t>(box.elements());
+        const auto out = buffer.take(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            float x = 0, y = 0;
+            std::memcpy(&x, a->data() + i * sizeof(float), sizeof(float));
+            std::memcpy(&y, b->data() + i * sizeof(float), sizeof(float));
+            const bool noise = x != y && std::abs(static_cast<double>(x)) <= m_noise && std::abs(static_cast<double>(y)) <= m_noise;
+            out[i] = noise ? std::byte { 0 } : std::byte { 1 };
+        }
+        return std::span<const std::byte>(out.data(), n);
+    }
+
+private:
+    TensorSourcePtr m_a, m_b; ///< float32
+    double m_noise;
+};
+
+/// Statistics of two equal tensors from what the recorder noted: nothing needs to be read.
+metrics::PairStatistics statisticsOfEqual(const bundle::TensorRecord& record)
+{
+    metrics::PairStatistics s;
+    s.count = s.bitEqual = elementCount(record.shape).value_or(0) * (isComplex(record.dtype) ? 2 : 1);
+    s.finite = s.count;
+    if (record.stats) {
+        const auto& r = *record.stats;
+        s.finite = s.count - r.nan - r.inf;
+        s.nanBoth = r.nan;
+        s.infBothEqual = r.inf;
+        s.a.nan = s.b.nan = r.nan;
+        s.a.min = s.b.min = r.min;
+        s.a.max = s.b.max = r.max;
+        s.a.mean = s.b.mean = r.mean;
+        s.a.norm = s.b.norm = s.normA = s.normB = r.l2;
+        if (s.finite > 0) {
+            const double meanSquare = r.l2 * r.l2 / static_cast<double>(s.finite);
+            s.a.std = s.b.std = std::sqrt(std::max(0.0, meanSquare - r.mean * r.mean));
+        }
+    }
+    return s;
+}
+
+bool sameBytes(const Assembly& a, const Assembly& b)
+{
+    const auto* x = a.soleRecord();
+    const auto* y = b.soleRecord();
+    return x && y && x->digest && x->digest == y->digest && x->dtype == y->dtype && x->shape == y->shape;
+}
+
+} // namespace
+
+Measurer::Measurer(const align::Alignment& alignment)
+    : m_alignment(alignment)
+{
+    for (const auto* side : { &alignment.a, &alignment.b }) {
+        for (const auto* rank : side->ranks) {
+            for (const auto& r : rank->tensors) {
+                if (r.micro == bundle::kNoMicro) {
+                    m_state.emplace(RecordKey { rank, r.step, r.phase, r.kind, r.module, r.param, r.slot }, &r);
+                }
+            }
+        }
+    }
+}
+
+const bundle::TensorRecord* Measurer::find(const align::Part& part, std::int32_t step, Phase phase, Kind kind, const std::string& slot) const
+{
+    const auto found = m_state.find({ part.rank, step, phase, kind, part.record->module, part.record->param, slot });
+    return found == m_state.end() ? nullptr : found->second;
+}
+
+std::optional<Assembly> Measurer::counterpart(const Assembly& assembly, Phase phase, Kind kind) const
+{
+    Assembly out = assembly;
+    for (auto& row : out.parts) {
+        for (auto& part : row) {
+            const auto* record = find(part, part.record->step, phase, kind, "");
+            if (!record || record->shape != part.record->shape) {
+                return std::nullopt;
+            }
+            part.record = record;
+        }
+    }
+    return out;
+}
+
+Result<TensorSourcePtr> Measurer::updateSource(const bundle::Bundle& bundle, const Assembly& after) const
+{
+    const auto before = counterpart(after, Phase::Start, Kind::Param);
+    if (!before) {
+        return fail(ErrorCode::NotFound, "no start value was recorded");
+    }
+    auto last = open(bundle, after), first = open(bundle, *before);
+    if (!last || !first) {
+        return last ? first : last;
+    }
+    return weightedSumSource({ std::move(*last), std::move(*first) }, { 1, -1 });
+}
+
+Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane, std::stop_token stop) const
+{
+    LaneMeasurement out;
+    out.rank = lane.rank;
+    const auto& bundleA = *m_alignment.a.bundle;
+    const auto& bundleB = *m_alignment.b.bundle;
+    const bool parameterAfter = pair.key.phase == Phase::Optimizer && pair.key.kind == Kind::Param && isFloating(lane.a.dtype) && isFloating(lane.b.dtype);
+    const auto startA = parameterAfter ? counterpart(lane.a, Phase::Start, Kind::Param) : std::nullopt;
+    const auto startB = parameterAfter ? counterpart(lane.b, Phase::Start, Kind::Param) : std::nullopt;
+
+    if (sameBytes(lane.a, lane.b) && (!startA || !startB || sameBytes(*startA, *startB))) {
+        out.sameBytes = true;
+        out.statistics = statisticsOfEqual(*lane.a.soleRecord());
+        return out;
+    }
+    auto a = open(bundleA, lane.a), b = open(bundleB, lane.b);
+    if (!a || !b) {
+        return tl::unexpected(a ? b.error() : a.error());
+    }
+    auto plain = metrics::measure(**a, **b, {}, stop);
+    if (!plain) {
+        return tl::unexpected(plain.error());
+    }
+    out.statistics = std::move(*plain);
+    if (!startA || !startB) {
+        return out;
+    }
+    out.plainError = out.statistics.relL2;
+    out.parameterNorm = std::max(out.statistics.normA, out.statistics.normB);
+    auto updateA = updateSource(bundleA, lane.a), updateB = updateSource(bundleB, lane.b);
+    if (!updateA || !updateB) {
+        return tl::unexpected(updateA ? updateB.error() : updateA.error());
+    }
+    auto update = metrics::measure(**updateA, **updateB, {}, stop);
+    if (!update) {
+        return tl::unexpected(update.error());
+    }
+    out.ofUpdate = true;
+    out.statistics = std::move(*update);
+    return out;
+}
+
+Result<std::vector<LaneMeasurement>> Measurer::measure(const Pair& pair, std::stop_token stop) const
+{
+    std::vector<LaneMeasurement> out;
+    for (const auto& lane : pair.lanes) {
+        auto measured = measureLane(pair, lane, stop);
+        if (!measured) {
+            return tl::unexpected(measured.error());
+        }
+        out.push_back(std::move(*measured));
+    }
+    return out;
+}
+
+Result<std::optional<LaneMeasurement>> Measurer::measureWellConditioned(const Lane& lane, double gradientNoise,
+                                                                        std::stop_token stop) const
+{
+    const auto gradient = [&](const bundle::Bundle& bundle, const Assembly& parameter) -> Result<TensorSourcePtr> {
+        auto last = counterpart(parameter, Phase::Optimizer, Kind::Grad);
+        if (!last) {
+            last = counterpart(parameter, Phase::Reduce, Kind::Grad);
+        }
+        if (!last) {
+            return TensorSourcePtr();
+        }
+        auto source = open(bundle, *last);
+        // Widened to float32 by a sum of one: the mask reads one element type only.
+        return source && *source ? weightedSumSource({ *source }, { 1.0 }) : source;
+    };
+    auto gradientA = gradient(*m_alignment.a.bundle, lane.a), gradientB = gradient(*m_alignment.b.bundle, lane.b);
+    if (!gradientA || !gradientB) {
+        return tl::unexpected(gradientA ? gradientB.error() : gradientA.error());
+    }
+    if (!*gradientA || !*gradientB || (*gradientA)->dtype() != DType::Float32 || (*gradientB)->dtype() != DType::Float32
+        || (*gradientA)->shape() != lane.a.shape || (*gradientB)->shape() != lane.b.shape) {
+        return std::optional<LaneMeasurement>();
+    }
+    const WellConditionedMask mask(*gradientA, *gradientB, gradientNoise);
+    auto updateA = updateSource(*m_alignment.a.bundle, lane.a), updateB = updateSource(*m_alignment.b.bundle, lane.b);
+    if (!updateA || !updateB) {
+        return tl::unexpected(updateA ? updateB.error() : updateA.error());
+    }
+    auto statistics = metrics::measureMasked(**updateA, **updateB, mask, {}, stop);
+    if (!statistics) {
+        return tl::unexpected(statistics.error());
+    }
+    LaneMeasurement out;
+    out.rank = lane.rank;
+    out.ofUpdate = true;
+    out.illConditioned = elementCount(lane.a.shape).value_or(0) - statistics->count;
+    out.statistics = std::move(*statistics);
+    return std::optional(std::move(out));
+}
+
+bool Measurer::isUnchangedSince(const Pair& pair, std::int32_t previousStep) const
+{
+    const std::string& slot = pair.key.slot;
+    const std::string plainSlot = slot.ends_with("@before") ? slot.substr(0, slot.size() - 7) : slot;
+    const auto unchanged = [&](const Assembly& assembly, std::int32_t step) {
+        return std::all_of(assembly.parts.begin(), assembly.parts.end(), [&](const auto& row) {
+            return std::all_of(row.begin(), row.end(), [&](const align::Part& part) {
+                const auto* before = find(part, step, Phase::Optimizer, pair.key.kind, plainSlot);
+                return before && before->digest && before->digest == part.record->digest;
+            });
+        });
+    };
+    return !pair.lanes.empty() && std::all_of(pair.lanes.begin(), pair.lanes.end(), [&](const Lane& lane) {
+        return unchanged(lane.a, previousStep) && unchanged(lane.b, previousStep + m_alignment.stepOffset);
+    });
+}
+
+} // namespace forkpoint::diagnose

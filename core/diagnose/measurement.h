@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/align/alignment.h"
+#include "core/metrics/pair_statistics.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace forkpoint::diagnose {
+
+/// What was measured on one lane of a pair.
+struct LaneMeasurement {
+    int rank = -1;            ///< of B; -1 for an assembly
+    bool sameBytes = false;   ///< equal digests: nothing was read, the sums of the difference are zero
+    bool ofUpdate = false;    ///< parameters after the step: statistics are of (after - start)
+    metrics::PairStatistics statistics;
+    double plainError = 0;    ///< ofUpdate: relative L2 difference of the parameters themselves
+    double parameterNorm = 0; ///< ofUpdate: larger 2-norm of the parameter
+    std::int64_t illConditioned = 0; ///< elements left out because noise-sized gradients decide them
+};
+
+/// Opens and measures the lanes of an alignment's pairs. Safe to use from many threads.
+class Measurer {
+public:
+    explicit Measurer(const align::Alignment& alignment);
+
+    /// All lanes of a matched pair. Fails as reading does.
+    Result<std::vector<LaneMeasurement>> measure(const align::Pair& pair, std::stop_token stop) const;
+
+    /// One lane of an optimizer/param pair again, without the elements whose gradient differs between the sides and is at most
+    /// `gradientNoise` on both. nullopt if no gradient was recorded.
+    Result<std::optional<LaneMeasurement>> measureWellConditioned(const align::Lane& lane, double gradientNoise,
+                                                                  std::stop_token stop) const;
+
+    /// True if every part of the pair's tensors has the bytes that the same tensor had after the update of the step before, on both sides.
+    bool isUnchangedSince(const align::Pair& pair, std::int32_t previousStep) const;
+
+private:
+    using RecordKey = std::tuple<const bundle::RankData*, std::int32_t, bundle::Phase, bundle::Kind, std::string, std::string, std::string>;
+
+    const bundle::TensorRecord* find(const align::Part& part, std::int32_t step, bundle::Phase phase, bundle::Kind kind, const std::string& slot) const;
+    std::optional<align::Assembly> counterpart(const align::Assembly& assembly, bundle::Phase phase, bundle::Kind kind) const;
+    Result<TensorSourcePtr> updateSource(const bundle::Bundle& bundle, const align::Assembly& after) const;
+    Result<LaneMeasurement> measureLane(const align::Pair& pair, const align::Lane& lane, std::stop_token stop) const;
+
+    const align::Alignment& m_alignment;
+    std::map<RecordKey, const bundle::TensorRecord*> m_state; ///< records of phases start, reduce and optimizer
+};
+
+} // namespace forkpoint::diagnose

@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/report/json_report.h"
+
+#include "core/report/sentence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace forkpoint::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using align::PairStatus;
+
+/// Not-finite numbers are strings (FORMAT.md section 1).
+Json number(double value)
+{
+    if (std::isnan(value)) {
+        return "NaN";
+    }
+    if (std::isinf(value)) {
+        return value > 0 ? "Infinity" : "-Infinity";
+    }
+    return value;
+}
+
+Json extremum(const metrics::Extremum& e)
+{
+    return { { "value", number(e.value) }, { "index", e.index }, { "reference", number(e.a) }, { "candidate", number(e.b) } };
+}
+
+Json sideJson(const metrics::SideStatistics& s)
+{
+    return { { "min", number(s.min) },   { "max", number(s.max) },   { "mean", number(s.mean) },        { "std", number(s.std) },
+             { "norm", number(s.norm) }, { "zeros", s.zeros },       { "nan", s.nan },                  { "positive_inf", s.positiveInf },
+             { "negative_inf", s.negativeInf } };
+}
+
+Json metricsJson(const diagnose::LaneMeasurement& lane)
+{
+    const auto& s = lane.statistics;
+    Json out { { "measured_on", lane.ofUpdate ? "update" : "value" },
+               { "count", s.count },
+               { "max_abs", number(s.maxAbs.value) },
+               { "max_rel", number(s.maxRel.value) },
+               { "mean_abs", number(s.meanAbs) },
+               { "mean_diff", number(s.meanDiff) },
+               { "rmse", number(s.rmse) },
+               { "rel_l2", number(s.relL2) },
+               { "rel_linf", number(s.relLinf) },
+               { "cosine", number(s.cosine) },
+               { "norm_ratio", number(s.normRatio) },
+               { "best_scale", number(s.bestScale) },
+               { "scale_residual", number(s.scaleResidual) },
+               { "bit_equal_share", s.count > 0 ? static_cast<double>(s.bitEqual) / static_cast<double>(s.count) : 1.0 },
+               { "allclose_violations", s.allcloseViolations },
+               { "zero_mismatch", s.zeroMismatch },
+               { "nan_both", s.nanBoth },
+               { "inf_both_equal", s.infBothEqual } };
+    if (!lane.sameBytes) {
+        out["max_abs_at"] = extremum(s.maxAbs);
+        out["max_rel_at"] = extremum(s.maxRel);
+    }
+    out["reference"] = sideJson(s.a);
+    out["candidate"] = sideJson(s.b);
+    return out;
+}
+
+/// The keys that pairs and the fork share.
+Json keyJson(const align::Pair& pair)
+{
+    const auto& key = pair.key;
+    Json out { { "step", key.step },
+               { "micro", std::max(key.micro, 0) },
+               { "phase", bundle::name(key.phase) },
+               { "kind", bundle::name(key.kind) },
+               { "module", key.module },
+               { "name", key.kind == bundle::Kind::Batch ? "batch" : align::joinName(key.module, key.param) },
+               { "call", key.call } };
+    if (!key.slot.empty()) {
+        out["slot"] = key.slot;
+    }
+    return out;
+}
+
+Json pairJson(const compare::Snapshot& comparison, std::size_t index)
+{
+    const auto& pair = comparison.structure().alignment.pairs[index];
+    const auto& result = comparison.result(index);
+    Json out { { "id", pair.id } };
+    out.update(keyJson(pair));
+    out["rule"] = align::name(pair.rule);
+    out["assembly"] = pair.assembly;
+    out["guess"] = pair.guess;
+    out["severity"] = diagnose::name(result.severity);
+    out["dtype"] = { name(pair.dtypeA), name(pair.dtypeB) };
+    out["shape"] = { pair.shapeA, pair.shapeB };
+    if (!pair.source.empty()) {
+        out["source"] = pair.source;
+    }
+    if (pair.status == PairStatus::NotObserved) {
+        out["not_observed"] = pair.note;
+        return out;
+    }
+    if (const auto* lane = result.worstLane()) {
+        out["error"] = number(result.error);
+        out["floor"] = number(result.floor);
+        out["ratio"] = number(result.ratio);
+        out["inherited"] = number(result.inherited);
+        out["added"] = number(result.added);
+        out["structured"] = result.structured;
+        out["unchanged"] = result.unchanged;
+        out["undecidable"] = result.undecidable;
+        out["ill_conditioned"] = result.illConditioned;
+        out["metrics"] = metricsJson(*lane);
+        if (result.lanes.size() > 1) {
+            auto& ranks = out["ranks"] = Json::array();
+            for (std::size_t i = 0; i < result.lanes.size(); ++i) {
+                ranks.push_back({ { "rank", result.lanes[i].rank },
+                                  { "severity", diagnose::name(result.judgements[i].severity) },
+                                  { "error", number(result.judgements[i].error) },
+                                  { "metrics", metricsJson(result.lanes[i]) } });
+            }
+        }
+    }
+    if (!result.note.empty()) {
+        out["note"] = result.note;
+    }
+    return out;
+}
+
+Json runJson(const align::Side& side)
+{
+    std::vector<int> ranks;
+    for (const auto* rank : side.ranks) {
+        ranks.push_back(rank->rank);
+    }
+    return { { "name", side.label }, { "world_size", side.bundle->worldSize() }, { "ranks", ranks }, { "steps", side.bundle->steps() } };
+}
+
+Json forkJson(const compare::Snapshot& comparison, const diagnose::Fork& fork)
+{
+    const auto& pairs = comparison.structure().alignment.pairs;
+    const auto& pair = pairs[fork.pair];
+    Json out { { "pair", pair.id } };
+    out.update(keyJson(pair));
+    auto& after = out["after"] = Json::array();
+    for (const auto i : fork.after) {
+        after.push_back(pairs[i].id);
+    }
+    out["proven"] = fork.proven;
+    out["source"] = pair.source.empty() ? Json(nullptr) : Json(pair.source);
+    return out;
+}
+
+Json gatesJson(const diagnose::Verdict& verdict)
+{
+    Json out = Json::array();
+    for (std::size_t g = 0; g < diagnose::kGates; ++g) {
+        const auto& gate = verdict.gates[g];
+        out.push_back({ { "gate", diagnose::name(static_cast<diagnose::Gate>(g)) },
+                        { "state", diagnose::name(gate.state) },
+                        { "identical", gate.identical },
+                        { "noise", gate.noise },
+                        { "above_floor", gate.above },
+                        { "unmatched", gate.unmatched },
+                        { "invalid", gate.invalid } });
+    }
+    return out;
+}
+
+Json curvesJson(const std::vector<curves::Overlay>& curves)
+{
+    Json out = Json::array();
+    const auto points = [](const std::vector<curves::Point>& series) {
+        Json list = Json::array();
+        for (const auto& point : series) {
+            list.push_back({ point.step, number(point.value) });
+        }
+        return list;
+    };
+    for (const auto& curve : curves) {
+        out.push_back({ { "name", curve.name },
+                        { "onset_step", curve.onset ? Json(*curve.onset) : Json(nullptr) },
+                        { "whole_run", curve.wholeRun },
+                        { "reference", points(curve.a) },
+                        { "candidate", points(curve.b) } });
+    }
+    return out;
+}
+
+Json contextJson(const std::vector<diagnose::ContextEntry>& entries)
+{
+    Json out = Json::array();
+    for (const auto& e : entries) {
+        out.push_back({ { "section", e.section }, { "key", e.key }, { "reference", e.a }, { "candidate", e.b }, { "expected", e.expected } });
+    }
+    return out;
+}
+
+Json coverageJson(const align::Alignment& alignment)
+{
+    Json out { { "calls_seen", 0 }, { "calls", 0 }, { "not_observed", Json::array() } };
+    for (const auto& [key, side] : { std::pair("reference", &alignment.a), std::pair("candidate", &alignment.b) }) {
+        const auto coverage = coverageOf(*side);
+        out["calls_seen"] = out["calls_seen"].get<std::int64_t>() + std::max<std::int64_t>(coverage.callsSeen, 0);
+        out["calls"] = out["calls"].get<std::int64_t>() + std::max<std::int64_t>(coverage.calls, 0);
+        for (const auto& line : coverage.notObserved) {
+            out["not_observed"].push_back(fmt::format("{}: {}", key, line));
+        }
+        out[key] = { { "calls_seen", coverage.callsSeen }, { "calls", coverage.calls }, { "incomplete_ranks", coverage.incompleteRanks } };
+    }
+    return out;
+}
+
+} // namespace
+
+Json jsonReport(const compare::Snapshot& comparison)
+{
+    const auto& structure = comparison.structure();
+    const auto& alignment = structure.alignment;
+    const auto& outcome = *comparison.outcome();
+    Json out { { "schema", "forkpoint-comparison/1" }, { "producer", { { "name", "forkpoint-cli" }, { "version", FORKPOINT_VERSION } } } };
+    out["runs"] = { { "reference", runJson(alignment.a) }, { "candidate", runJson(alignment.b) } };
+    if (structure.noiseLabel) {
+        out["runs"]["noise"] = { { "name", *structure.noiseLabel } };
+    }
+    out["verdict"] = { { "severity", diagnose::name(outcome.verdict.severity) },
+                       { "sentence", verdictSentence(comparison) },
+                       { "tier", outcome.verdict.measuredFloor ? 2 : 1 },
+                       { "fork", outcome.verdict.fork ? forkJson(comparison, *outcome.verdict.fork) : Json(nullptr) },
+                       { "gates", gatesJson(outcome.verdict) },
+                       { "undecidable", outcome.verdict.undecidable } };
+    out["findings"] = Json::array();
+    auto& pairs = out["pairs"] = Json::array();
+    out["unmatched"] = { { "reference", Json::array() }, { "candidate", Json::array() } };
+    for (std::size_t i = 0; i < alignment.pairs.size(); ++i) {
+        const auto status = alignment.pairs[i].status;
+        if (status == PairStatus::OnlyA || status == PairStatus::OnlyB) {
+            out["unmatched"][status == PairStatus::OnlyA ? "reference" : "candidate"].push_back(alignment.pairs[i].id);
+        } else {
+            pairs.push_back(pairJson(comparison, i));
+        }
+    }
+    out["curves"] = curvesJson(outcome.curves);
+    out["coverage"] = coverageJson(alignment);
+    out["context"] = structure.context ? contextJson(*structure.context) : Json(nullptr);
+    out["backend"] = structure.backend;
+    out["tolerance"] = { { "profile", "noise-floor" }, { "measured", outcome.verdict.measuredFloor } };
+    auto& notes = out["notes"] = Json::array();
+    for (const auto& note : alignment.notes) {
+        notes.push_back(note);
+    }
+    for (const auto& plan : alignment.steps) {
+        if (!plan.text.empty()) {
+            notes.push_back(fmt::format("step {}: {}", plan.step, plan.text));
+        }
+    }
+    for (const auto& [which, side] : { std::pair("reference", &alignment.a), std::pair("candidate", &alignment.b) }) {
+        for (const auto& problem : side->bundle->problems()) {
+            notes.push_back(fmt::format("{}: {}: {}", which, problem.where, problem.message));
+        }
+    }
+    return out;
+}
+
+} // namespace forkpoint::report

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/report/sentence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace forkpoint::report {
+
+namespace {
+
+using diagnose::Severity;
+
+std::string place(const align::Pair& pair)
+{
+    const auto& key = pair.key;
+    std::string text = fmt::format("step {}", key.step);
+    if (key.micro > 0) {
+        text += fmt::format(", micro-step {}", key.micro);
+    }
+    text += fmt::format(", {}/{} of {}", bundle::name(key.phase), bundle::name(key.kind), key.name());
+    if (key.call > 0) {
+        text += fmt::format(" (call {})", key.call);
+    }
+    if (!key.slot.empty()) {
+        text += fmt::format(" [{}]", key.slot);
+    }
+    return text;
+}
+
+std::size_t identicalCount(const diagnose::Verdict& verdict)
+{
+    std::size_t n = 0;
+    for (const auto& gate : verdict.gates) {
+        n += gate.identical;
+    }
+    return n;
+}
+
+std::string agreement(const compare::Snapshot& comparison)
+{
+    const auto& verdict = comparison.outcome()->verdict;
+    if (verdict.pairs == 0) {
+        return "Nothing could be compared: no tensor exists on both sides.";
+    }
+    if (verdict.severity == Severity::Identical) {
+        return fmt::format("The runs are bit-identical in all {} compared tensors.", verdict.pairs);
+    }
+    std::size_t worst = 0;
+    for (std::size_t i = 0; i < comparison.ready(); ++i) {
+        if (comparison.result(i).severity == Severity::Noise && !comparison.result(i).undecidable
+            && comparison.result(i).ratio > comparison.result(worst).ratio) {
+            worst = i;
+        }
+    }
+    std::string text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical); closest to the floor: {}, {}.",
+                                   verdict.pairs, identicalCount(verdict), place(comparison.structure().alignment.pairs[worst]),
+                                   pairNumbers(comparison, worst));
+    if (verdict.severity == Severity::Unmatched) {
+        text += " Some tensors exist on one side only.";
+    }
+    return text;
+}
+
+} // namespace
+
+std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
+{
+    const auto& result = comparison.result(index);
+    const auto* lane = result.worstLane();
+    if (!lane) {
+        return result.note.empty() ? "not compared" : result.note;
+    }
+    const auto& s = lane->statistics;
+    if (result.severity == Severity::Identical) {
+        return "bit-identical";
+    }
+    if (result.severity == Severity::Invalid) {
+        return fmt::format("not finite in different places: NaN {} against {}, infinite {} against {}", s.a.nan, s.b.nan,
+                           s.a.positiveInf + s.a.negativeInf, s.b.positiveInf + s.b.negativeInf);
+    }
+    std::string text = fmt::format("relative difference {:.2g}{}", s.relL2, lane->ofUpdate ? " of the update" : "");
+    if (std::isfinite(result.ratio)) {
+        text += fmt::format(", {:.2g} times the floor", result.ratio);
+    } else {
+        text += fmt::format(", {} of {} elements differ", s.count - s.bitEqual, s.count);
+    }
+    const bool factor = std::abs(s.bestScale - 1) > 1e-3 && s.scaleResidual < 0.01 * std::min(1.0, s.relL2);
+    if (factor && diagnose::isAboveFloor(result.severity)) {
+        text += fmt::format("; candidate = {:.6g} x reference up to {:.1g}", s.bestScale, s.scaleResidual);
+    }
+    if (result.structured) {
+        text += "; small, but not random: a factor or a bias runs through it";
+    }
+    if (lane->rank >= 0 && result.lanes.size() > 1) {
+        text += fmt::format("; worst on rank {}", lane->rank);
+    }
+    return text;
+}
+
+std::string verdictSentence(const compare::Snapshot& comparison)
+{
+    const auto& verdict = comparison.outcome()->verdict;
+    if (!verdict.fork) {
+        return agreement(comparison);
+    }
+    const auto& pair = comparison.structure().alignment.pairs[verdict.fork->pair];
+    const std::string where = pair.source.empty() ? "" : fmt::format(" at {}", pair.source);
+    if (pair.status == align::PairStatus::OnlyA || pair.status == align::PairStatus::OnlyB) {
+        return fmt::format("The runs fork at {}{}: it exists in the {} only, and what it feeds differs.", place(pair), where,
+                           pair.status == align::PairStatus::OnlyA ? "reference" : "candidate");
+    }
+    if (!verdict.fork->proven) {
+        return fmt::format("The runs differ; the first difference in execution order is {}{} ({}), but not all of its inputs agree or were recorded.",
+                           place(pair), where, pairNumbers(comparison, verdict.fork->pair));
+    }
+    const std::string after = verdict.fork->after.empty()
+        ? "nothing recorded comes before it"
+        : fmt::format("{} recorded {} it was computed from {}", verdict.fork->after.size(), verdict.fork->after.size() == 1 ? "tensor" : "tensors",
+                      verdict.fork->after.size() == 1 ? "agrees" : "agree");
+    return fmt::format("The runs fork at {}{}: {}; {}.", place(pair), where, pairNumbers(comparison, verdict.fork->pair), after);
+}
+
+Coverage coverageOf(const align::Side& side)
+{
+    Coverage out;
+    std::set<std::string> seen;
+    for (const auto* rank : side.ranks) {
+        out.incompleteRanks += rank->complete ? 0u : 1u;
+        const auto coverage = rank->info.find("coverage");
+        if (coverage == rank->info.end() || !coverage->is_object()) {
+            continue;
+        }
+        const auto number = [&](const char* key) {
+            const auto found = coverage->find(key);
+            return found != coverage->end() && found->is_number_integer() ? found->get<std::int64_t>() : std::int64_t(-1);
+        };
+        const auto calls = number("calls"), callsSeen = number("calls_seen");
+        out.calls = calls < 0 ? out.calls : std::max<std::int64_t>(out.calls, 0) + calls;
+        out.callsSeen = callsSeen < 0 ? out.callsSeen : std::max<std::int64_t>(out.callsSeen, 0) + callsSeen;
+        const auto list = coverage->find("not_observed");
+        if (list == coverage->end() || !list->is_array()) {
+            continue;
+        }
+        for (const auto& entry : *list) {
+            if (!entry.is_object()) {
+                continue;
+            }
+            const auto text = [&](const char* key) {
+                const auto found = entry.find(key);
+                return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
+            };
+            if (auto line = fmt::format("{}: {}", text("what"), text("why")); seen.insert(line).second) {
+                out.notObserved.push_back(std::move(line));
+            }
+        }
+    }
+    return out;
+}
+
+std::string coverageSentence(const compare::Snapshot& comparison)
+{
+    const auto& alignment = comparison.structure().alignment;
+    std::string text;
+    std::size_t notObserved = 0;
+    for (const auto* side : { &alignment.a, &alignment.b }) {
+        const auto coverage = coverageOf(*side);
+        notObserved += coverage.notObserved.size();
+        text += text.empty() ? "reference " : ", candidate ";
+        text += coverage.calls < 0 ? "calls not counted" : fmt::format("{} of {} module calls", coverage.callsSeen, coverage.calls);
+        if (coverage.incompleteRanks > 0) {
+            text += fmt::format(" ({} of {} ranks did not end regularly)", coverage.incompleteRanks, side->ranks.size());
+        }
+    }
+    std::size_t unmatchedA = 0, unmatchedB = 0;
+    for (const auto& pair : alignment.pairs) {
+        unmatchedA += pair.status == align::PairStatus::OnlyA ? 1u : 0u;
+        unmatchedB += pair.status == align::PairStatus::OnlyB ? 1u : 0u;
+    }
+    text += fmt::format("; {} pairs", alignment.pairs.size() - unmatchedA - unmatchedB);
+    if (unmatchedA + unmatchedB > 0) {
+        text += fmt::format(", {} tensors only in the reference, {} only in the candidate", unmatchedA, unmatchedB);
+    }
+    if (notObserved > 0) {
+        text += fmt::format("; {} things not observed", notObserved);
+    }
+    if (comparison.outcome() && comparison.outcome()->unreadable > 0) {
+        text += fmt::format("; {} pairs could not be read", comparison.outcome()->unreadable);
+    }
+    return text;
+}
+
+} // namespace forkpoint::report

@@ -1,0 +1,366 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/report/text_report.h"
+
+#include "core/report/sentence.h"
+#include "core/report/terminal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace forkpoint::report {
+
+namespace {
+
+using diagnose::GateState;
+using diagnose::PairResult;
+using diagnose::Severity;
+
+constexpr std::size_t kContextLines = 12;
+constexpr std::size_t kNoteLines = 12;
+
+std::string_view mark(Severity severity)
+{
+    switch (severity) {
+    case Severity::Identical:
+        return "=";
+    case Severity::Noise:
+        return "~";
+    case Severity::Unmatched:
+        return "?";
+    case Severity::Drift:
+        return "!";
+    case Severity::Divergent:
+        return "#";
+    case Severity::Invalid:
+        return "X";
+    }
+    return " ";
+}
+
+std::string heading(std::string_view text, const TextOptions& options) { return "\n" + toned(text, Tone::Bold, options) + "\n"; }
+
+std::string stepsText(const std::vector<int>& steps)
+{
+    if (steps.empty()) {
+        return "no steps";
+    }
+    const bool gapless = steps.back() - steps.front() + 1 == static_cast<int>(steps.size());
+    return steps.size() == 1 ? fmt::format("step {}", steps[0])
+        : gapless            ? fmt::format("steps {}-{}", steps.front(), steps.back())
+                             : fmt::format("{} steps from {} to {}", steps.size(), steps.front(), steps.back());
+}
+
+std::string runText(const align::Side& side)
+{
+    std::string ranks = fmt::format("{} rank{}", side.ranks.size(), side.ranks.size() == 1 ? "" : "s");
+    if (static_cast<int>(side.ranks.size()) != side.bundle->worldSize()) {
+        ranks += fmt::format(" of {}", side.bundle->worldSize());
+    }
+    return fmt::format("{} ({}, {})", printable(side.label), ranks, stepsText(side.bundle->steps()));
+}
+
+std::string gateDetail(const diagnose::GateSummary& gate)
+{
+    std::string out;
+    const auto add = [&out](std::size_t n, std::string_view what) {
+        if (n > 0) {
+            out += fmt::format("{}{} {}", out.empty() ? "" : ", ", n, what);
+        }
+    };
+    add(gate.identical, "identical");
+    add(gate.noise, "noise");
+    add(gate.unmatched, "unmatched");
+    add(gate.above, "above the floor");
+    add(gate.invalid, "invalid");
+    return out;
+}
+
+std::string gatesText(const compare::Snapshot& comparison, const TextOptions& options)
+{
+    const auto& verdict = comparison.outcome()->verdict;
+    std::string out = heading("Gates", options);
+    for (std::size_t g = 0; g < diagnose::kGates; ++g) {
+        const auto& gate = verdict.gates[g];
+        const Tone tone = gate.state == GateState::Ok ? Tone::Good
+            : gate.state == GateState::Fork           ? Tone::Bad
+            : gate.state == GateState::Differs        ? Tone::Warn
+                                                      : Tone::Dim;
+        std::string detail = gateDetail(gate);
+        if (static_cast<diagnose::Gate>(g) == diagnose::Gate::Environment && comparison.structure().context) {
+            const auto& context = *comparison.structure().context;
+            const auto n = std::count_if(context.begin(), context.end(), [](const auto& e) { return !e.expected; });
+            detail = n == 0 ? "no unexpected difference" : fmt::format("{} difference{}", n, n == 1 ? "" : "s");
+        }
+        out += fmt::format("  {}  {}  {}\n", padded(diagnose::name(static_cast<diagnose::Gate>(g)), 11),
+                           toned(padded(diagnose::name(gate.state), 12), tone, options), detail);
+    }
+    return out;
+}
+
+std::string metricLine(std::string_view label, const std::string& value) { return fmt::format("  {}  {}\n", padded(label, 19), value); }
+
+std::string lanesText(const PairResult& result)
+{
+    std::string out;
+    for (std::size_t i = 0; i < result.lanes.size(); ++i) {
+        out += fmt::format("{}{}: {:.2g}", out.empty() ? "" : ", ", result.lanes[i].rank < 0 ? "joined" : fmt::format("rank {}", result.lanes[i].rank),
+                           result.judgements[i].error);
+    }
+    return out;
+}
+
+std::string forkText(const compare::Snapshot& comparison, const TextOptions& options)
+{
+    const auto& verdict = comparison.outcome()->verdict;
+    if (!verdict.fork) {
+        return {};
+    }
+    const auto& pairs = comparison.structure().alignment.pairs;
+    const auto& pair = pairs[verdict.fork->pair];
+    const auto& result = comparison.result(verdict.fork->pair);
+    const auto width = static_cast<std::size_t>(options.width);
+    std::string out = heading(verdict.fork->proven ? "Fork" : "First difference", options);
+    out += metricLine("pair", shortened(printable(pair.id), width - 22));
+    if (!pair.source.empty()) {
+        out += metricLine("source", printable(pair.source));
+    }
+    if (!verdict.fork->after.empty()) {
+        double worst = 0;
+        for (const auto i : verdict.fork->after) {
+            worst = std::max(worst, comparison.result(i).error);
+        }
+        out += metricLine("inputs in agreement", fmt::format("{}, largest error {:.2g}", verdict.fork->after.size(), worst));
+    }
+    if (!pair.assembly.empty()) {
+        out += metricLine("assembly", wrapped(printable(pair.assembly), width - 22, 22));
+    }
+    if (const auto* lane = result.worstLane()) {
+        const auto& s = lane->statistics;
+        out += metricLine("relative L2", fmt::format("{:.4g}{}, {}", s.relL2, lane->ofUpdate ? " of the update (after - start)" : "",
+                                                     std::isfinite(result.ratio) ? fmt::format("{:.3g} times the floor", result.ratio) : "no floor"));
+        out += metricLine("error e", fmt::format("{:.4g} (floor {:.2g}; inherited {:.2g}, new here {:.2g})", result.error, result.floor, result.inherited,
+                                                 result.added));
+        out += metricLine("largest |B - A|", fmt::format("{:.4g} at element {} ({:.9g} against {:.9g})", s.maxAbs.value, s.maxAbs.index, s.maxAbs.a, s.maxAbs.b));
+        out += metricLine("best scale", fmt::format("{:.7g}, residual {:.2g}; cosine {:.7g}", s.bestScale, s.scaleResidual, s.cosine));
+        out += metricLine("bit-equal", fmt::format("{} of {} elements", s.bitEqual, s.count));
+        if (s.a.nan + s.b.nan + s.a.positiveInf + s.a.negativeInf + s.b.positiveInf + s.b.negativeInf > 0) {
+            out += metricLine("not finite", fmt::format("NaN {} against {}, infinite {} against {}", s.a.nan, s.b.nan, s.a.positiveInf + s.a.negativeInf,
+                                                        s.b.positiveInf + s.b.negativeInf));
+        }
+        if (result.lanes.size() > 1) {
+            out += metricLine("by rank", lanesText(result));
+        }
+    }
+    return out;
+}
+
+std::string pairLine(const compare::Snapshot& comparison, std::size_t index, bool isFork, const TextOptions& options)
+{
+    const auto& pair = comparison.structure().alignment.pairs[index];
+    const auto& result = comparison.result(index);
+    const std::string numbers = result.lanes.empty() ? std::string("-")
+        : result.severity == Severity::Identical     ? std::string("0")
+        : std::isfinite(result.error)                ? fmt::format("{:.2e}", result.error)
+                                                     : std::string("invalid");
+    const std::string maxAbs = result.worstLane() && result.severity != Severity::Identical ? fmt::format("{:.2e}", result.worstLane()->statistics.maxAbs.value) : "";
+    const auto room = static_cast<std::size_t>(std::max(20, options.width - 37));
+    return fmt::format("{} {} {}  {}  {}  {}\n", isFork ? ">" : " ", toned(mark(result.severity), toneOf(result.severity), options),
+                       toned(padded(diagnose::name(result.severity), 9), toneOf(result.severity), options), padded(numbers, 8), padded(maxAbs, 8),
+                       shortened(printable(pair.id), room));
+}
+
+std::string pairsText(const compare::Snapshot& comparison, const TextOptions& options)
+{
+    const auto& verdict = comparison.outcome()->verdict;
+    const std::size_t n = comparison.ready();
+    if (n == 0) {
+        return {};
+    }
+    std::size_t centre = 0;
+    std::string title = "Pairs around the fork, in execution order";
+    if (verdict.fork) {
+        centre = verdict.fork->pair;
+    } else {
+        title = "Pairs with the largest error";
+        std::vector<std::size_t> order(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            order[i] = i;
+        }
+        const auto count = std::min(n, static_cast<std::size_t>(options.around));
+        std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](std::size_t x, std::size_t y) {
+            return std::tuple(-comparison.result(x).ratio, x) < std::tuple(-comparison.result(y).ratio, y);
+        });
+        std::string out = heading(title, options) + toned("    severity   error     max|B-A|  pair\n", Tone::Dim, options);
+        for (std::size_t i = 0; i < count; ++i) {
+            out += pairLine(comparison, order[i], false, options);
+        }
+        return out;
+    }
+    const auto around = static_cast<std::size_t>(options.around);
+    const std::size_t first = centre > around ? centre - around : 0, last = std::min(n, centre + around + 1);
+    std::string out = heading(title, options) + toned("    severity   error     max|B-A|  pair\n", Tone::Dim, options);
+    if (first > 0) {
+        out += fmt::format("    ... {} before\n", first);
+    }
+    for (std::size_t i = first; i < last; ++i) {
+        out += pairLine(comparison, i, i == centre, options);
+    }
+    if (last < n) {
+        out += fmt::format("    ... {} after\n", n - last);
+    }
+    return out;
+}
+
+std::string contextText(const compare::Snapshot& comparison, const TextOptions& options)
+{
+    const auto& context = comparison.structure().context;
+    if (!context) {
+        return {};
+    }
+    std::string out;
+    std::size_t shown = 0, expected = 0;
+    for (const auto& e : *context) {
+        if (e.expected) {
+            ++expected;
+        } else if (shown++ < kContextLines) {
+            out += "  " + wrapped(printable(fmt::format("{} {}: {} -> {}", e.section, e.key, e.a.empty() ? "(absent)" : e.a, e.b.empty() ? "(absent)" : e.b)),
+                                  static_cast<std::size_t>(options.width) - 2, 6)
+                + "\n";
+        }
+    }
+    if (shown > kContextLines) {
+        out += fmt::format("  ... {} more: see --json\n", shown - kContextLines);
+    }
+    if (shown == 0) {
+        return {};
+    }
+    if (expected > 0) {
+        out += fmt::format("  and {} that any two runs have (ports, ranks, arguments): see --json\n", expected);
+    }
+    return heading("Configuration and environment, reference -> candidate", options) + out;
+}
+
+std::string notesText(const compare::Snapshot& comparison, const TextOptions& options)
+{
+    const auto& alignment = comparison.structure().alignment;
+    std::vector<std::string> notes = alignment.notes;
+    std::string last;
+    for (const auto& plan : alignment.steps) {
+        if (!plan.text.empty() && plan.text != last) { // equal plans of consecutive steps are said once
+            notes.push_back(fmt::format("from step {}: {}", plan.step, plan.text));
+            last = plan.text;
+        }
+    }
+    if (const auto undecidable = comparison.outcome()->verdict.undecidable; undecidable > 0) {
+        notes.push_back(fmt::format("{} later pairs exceed the floor but may have grown from rounding: record the reference again and give it as --noise "
+                                    "to decide them",
+                                    undecidable));
+    }
+    for (const auto& [which, side] : { std::pair("reference", &alignment.a), std::pair("candidate", &alignment.b) }) {
+        for (const auto& problem : side->bundle->problems()) {
+            notes.push_back(fmt::format("{}: {}: {}", which, problem.where, problem.message));
+        }
+    }
+    if (notes.empty()) {
+        return {};
+    }
+    std::string out = heading("Notes", options);
+    for (std::size_t i = 0; i < std::min(notes.size(), kNoteLines); ++i) {
+        out += "  " + wrapped(printable(notes[i]), static_cast<std::size_t>(options.width) - 2, 4) + "\n";
+    }
+    if (notes.size() > kNoteLines) {
+        out += fmt::format("  ... {} more: see --json\n", notes.size() - kNoteLines);
+    }
+    return out;
+}
+
+} // namespace
+
+std::string textReport(const compare::Snapshot& comparison, const TextOptions& given)
+{
+    TextOptions options = given;
+    options.width = std::max(options.width, 50);
+    const auto& structure = comparison.structure();
+    const auto& verdict = comparison.outcome()->verdict;
+    const auto width = static_cast<std::size_t>(options.width);
+    std::string severity(diagnose::name(verdict.severity));
+    std::transform(severity.begin(), severity.end(), severity.begin(), [](char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c); });
+
+    std::string out = toned(severity, toneOf(verdict.severity), options) + "  "
+        + wrapped(printable(verdictSentence(comparison)), width - severity.size() - 2, severity.size() + 2) + "\n\n";
+    out += fmt::format("  reference  {}\n", shortened(runText(structure.alignment.a), width - 13));
+    out += fmt::format("  candidate  {}\n", shortened(runText(structure.alignment.b), width - 13));
+    out += fmt::format("  floor      {}\n", structure.noiseLabel ? "measured with " + printable(*structure.noiseLabel) : std::string("estimated"));
+    out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width - 13, 13));
+    out += gatesText(comparison, options);
+    out += forkText(comparison, options);
+    out += pairsText(comparison, options);
+    out += contextText(comparison, options);
+    out += notesText(comparison, options);
+    return out;
+}
+
+std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
+{
+    const auto width = static_cast<std::size_t>(std::max(options.width, 50));
+    std::string out = fmt::format("{}\n\n", toned(printable(bundle.name()), Tone::Bold, options));
+    out += fmt::format("  world size  {}\n  steps       {}\n", bundle.worldSize(), stepsText(bundle.steps()));
+    const auto text = [](const nlohmann::json& object, const char* key) {
+        const auto found = object.find(key);
+        return found == object.end() || found->is_null() ? std::string() : found->is_string() ? found->get<std::string>() : found->dump();
+    };
+    for (const char* key : { "created", "command", "attempt" }) {
+        if (const auto value = text(bundle.info(), key); !value.empty()) {
+            out += fmt::format("  {}  {}\n", padded(key, 10), shortened(printable(value), width - 14));
+        }
+    }
+    for (const auto& rank : bundle.ranks()) {
+        std::map<std::pair<bundle::Phase, bundle::Kind>, std::size_t> counts;
+        std::size_t withBytes = 0, notObserved = 0;
+        for (const auto& record : rank.tensors) {
+            ++counts[{ record.phase, record.kind }];
+            withBytes += record.bytes ? 1u : 0u;
+            notObserved += record.notObserved.empty() ? 0u : 1u;
+        }
+        out += heading(fmt::format("Rank {}", rank.rank), options);
+        const auto status = text(rank.info, "status");
+        out += fmt::format("  status      {}\n", printable(status.empty() ? "unknown" : status));
+        if (!rank.complete && !rank.tensors.empty()) {
+            const auto& last = *std::max_element(rank.tensors.begin(), rank.tensors.end(), [](const auto& x, const auto& y) { return x.order < y.order; });
+            out += "  "
+                + wrapped(fmt::format("the recording did not end regularly: the last tensor is {}/{} of step {}; what follows it is missing",
+                                      bundle::name(last.phase), bundle::name(last.kind), last.step),
+                          width - 2, 2)
+                + "\n";
+        }
+        if (const auto error = text(rank.info, "error"); !error.empty()) {
+            out += fmt::format("  error       {}\n", shortened(printable(error), width - 14));
+        }
+        if (const auto environment = rank.info.find("environment"); environment != rank.info.end() && environment->is_object()) {
+            for (const char* key : { "torch", "python" }) {
+                if (const auto value = text(*environment, key); !value.empty()) {
+                    out += fmt::format("  {}  {}\n", padded(key, 10), shortened(printable(value), width - 14));
+                }
+            }
+        }
+        out += fmt::format("  modules     {}\n  calls       {}\n  edges       {}\n  scalars     {}\n", rank.modules.size(), rank.calls.size(), rank.edges.size(),
+                           rank.scalars.size());
+        out += fmt::format("  tensors     {} ({} with bytes{})\n", rank.tensors.size(), withBytes,
+                           notObserved > 0 ? fmt::format(", {} not observed", notObserved) : "");
+        for (const auto& [what, count] : counts) {
+            out += fmt::format("    {:6}  {}/{}\n", count, bundle::name(what.first), bundle::name(what.second));
+        }
+    }
+    if (!bundle.problems().empty()) {
+        out += heading("Problems", options);
+        for (const auto& problem : bundle.problems()) {
+            out += "  " + wrapped(printable(fmt::format("{}: {}", problem.where, problem.message)), width - 2, 4) + "\n";
+        }
+    }
+    return out;
+}
+
+} // namespace forkpoint::report

@@ -1,0 +1,2603 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: 2026 The Forkpoint authors
+"""Record a PyTorch training run, tensor by tensor, into a bundle that Forkpoint compares with another one.
+
+    forkpoint_recorder.py --out runs/a [--steps 0:3] train.py ARGS          one process (each rank started separately: the same --out)
+    forkpoint_recorder.py --out runs/a [--steps 0:3] -m package.train ARGS  the same for a module
+    forkpoint_recorder.py --out runs/a [--steps 0:3] -- torchrun ... train.py ARGS
+                                                                            any command: every Python process below it that trains
+or, in a script or a notebook:
+
+    from forkpoint_recorder import Recorder
+    with Recorder("runs/a", steps="0:3") as recorder:
+        train()
+
+The bundle is the folder runs/a.forkpoint; core/bundle/FORMAT.md is the authority of what is in it.
+
+How it works. Right after `import torch`, a few functions of PyTorch are replaced by wrappers that call the original and tell a Session what
+happened: Module.__call__ (a module ran), autograd.backward (a loss is differentiated), Optimizer.step, gradient clipping, GradScaler, the
+data loader. Gradients are seen by hooks on parameters and on the autograd nodes of module outputs. The Session keeps track of the step
+and the micro-step, gives everything its name, and has the Writer append it to the bundle.
+
+What it promises. It draws no random number, changes no tensor, calls no collective; an error of its own is counted in the bundle and never
+reaches the script. Outside the selected steps it only counts steps and writes scalars.
+
+Needs Python 3.8 and PyTorch 1.13 or newer, nothing else. PyTorch is imported by the script, never before it: environment variables that the
+script sets before its import must have their effect.
+"""
+import argparse
+import atexit
+import builtins
+import collections
+import contextlib
+import ctypes
+import datetime
+import fnmatch
+import functools
+import hashlib
+import importlib.abc
+import importlib.util
+import json
+import math
+import os
+import platform
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import types
+import uuid
+import weakref
+
+VERSION = "1.0.0"
+FORMAT_VERSION = [1, 0]
+MODULE_NAME = "forkpoint_recorder"
+OPTIONS_VARIABLE = "FORKPOINT_RECORDER"
+
+# What wrappers (DistributedDataParallel, torch.compile, FSDP, activation checkpointing) insert into a module's path.
+WRAPPER_WORDS = ("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+WRAPPER_CLASSES = ("DistributedDataParallel", "FullyShardedDataParallel", "OptimizedModule", "DataParallel", "CheckpointWrapper")
+
+DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32", "int16", "int8", "uint8",
+                    "bool", "complex64", "complex128"))
+
+PENDING_BATCHES = 64           # batches fetched and not yet consumed that we keep alive
+PENDING_BYTES = 256 << 20
+MAX_WALK = 20000               # autograd nodes visited to find the producers of one tensor
+MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors
+
+torch = None                   # set by install(): this file is read before the script imports PyTorch
+
+
+def say(text):
+    sys.stderr.write("forkpoint: %s\n" % text)
+    sys.stderr.flush()
+
+
+# ------------------------------------------------------------------------------------------------ options
+
+
+class UsageError(Exception):
+    """A message for the user; the command line ends with status 2."""
+
+
+class Options:
+    """What to record and where; travels to child processes as JSON in an environment variable."""
+
+    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, run_id=None):
+        if level != "module":
+            raise UsageError("--level %s is not available yet: this version records modules (--level module)" % level)
+        out = os.path.abspath(os.fspath(out))
+        if not out.endswith(".forkpoint"):
+            out += ".forkpoint"
+        self.attempt = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0)
+        if self.attempt:                   # an elastic restart starts again from a checkpoint: a run of its own beside the first
+            out = "%s.attempt%d.forkpoint" % (out[:-len(".forkpoint")], self.attempt)
+        self.out, self.level, self.overwrite, self.run_id = out, level, overwrite, run_id
+        self.name = name or os.path.basename(out)[:-len(".forkpoint")]
+        self.first, self.end = self.parse_steps(steps)
+        self.steps = "%d:%s" % (self.first, self.end if self.end < 1 << 62 else "")
+
+    @staticmethod
+    def parse_steps(text):
+        match = re.fullmatch(r"(\d*):(\d*)|(\d+)", text.strip())
+        if not match:
+            raise UsageError("--steps %s: expected FIRST:END, for example 0:3 for the steps 0, 1 and 2" % text)
+        if match.group(3):
+            return int(match.group(3)), int(match.group(3)) + 1
+        first, end = int(match.group(1) or 0), int(match.group(2)) if match.group(2) else 1 << 62
+        if end <= first:
+            raise UsageError("--steps %s selects no step" % text)
+        return first, end
+
+    def to_json(self):
+        return json.dumps({"out": self.out, "steps": self.steps, "level": self.level, "name": self.name, "run_id": self.run_id,
+                           "attempt": self.attempt, "recorder": os.path.abspath(__file__)})
+
+    @classmethod
+    def from_json(cls, text):
+        values = json.loads(text)
+        restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0) != values["attempt"]
+        if restarted:                      # the launcher's folder name belongs to the attempt that it was made for
+            return cls(values["out"], values["steps"], values["level"], run_id=values["run_id"])
+        options = cls.__new__(cls)
+        options.__dict__.update(values, overwrite=False)
+        options.first, options.end = cls.parse_steps(values["steps"])
+        return options
+
+
+def rank_from_environment():
+    """(rank, world size) as launchers announce them, or (None, None)."""
+    for rank, world in (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+                        ("SLURM_PROCID", "SLURM_NTASKS")):
+        try:
+            return int(os.environ[rank]), int(os.environ[world])
+        except (KeyError, ValueError):
+            continue
+    return None, None
+
+
+def rank_folders(out):
+    try:
+        return sorted(name for name in os.listdir(out) if re.fullmatch(r"rank\d{5,}", name))
+    except OSError:
+        return []
+
+
+def claim_output(options):
+    """Refuse to record over an existing bundle, or remove it with --overwrite. Called before the training starts.
+
+    Ranks that are launched one by one share the folder, so a rank looks only at its own rank folder; a launcher of unknown ranks looks at all.
+    """
+    if os.path.exists(options.out) and not os.path.isdir(options.out):
+        raise UsageError("%s exists and is no folder; choose another --out" % options.out)
+    rank, world = rank_from_environment()
+    present = rank_folders(options.out)
+    mine = present if rank is None else [name for name in present if int(name[4:]) == rank]
+    if mine and not options.overwrite:
+        raise UsageError("%s already holds a recording (%s); choose another --out, or give --overwrite to replace it"
+                         % (options.out, ", ".join(mine)))
+    if options.overwrite and rank is not None:        # a former launch may have had more ranks
+        mine += [name for name in present if int(name[4:]) >= world and name not in mine]
+    for name in mine:
+        shutil.rmtree(os.path.join(options.out, name))
+    # Ranks make their folder before bundle.json: one that lies there alone is left over.
+    if options.overwrite and not rank or not rank_folders(options.out):
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(options.out, "bundle.json"))
+
+
+# ------------------------------------------------------------------------------------------------ text
+
+
+class Masker:
+    """Keeps secrets out of the bundle: the value of everything whose name says that it is one, wherever the value turns up again."""
+
+    SECRET = re.compile(r"token|key|secret|password", re.I)
+    OPTION = re.compile(r"--?([\w.-]+)")
+    PAIR = re.compile(r"""([\w.\-]*(?:token|key|secret|password)[\w.\-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&#;,"'})\]]+)""", re.I)
+    USER = re.compile(r"\b([a-z][\w+.-]*://)[^\s/@]+@", re.I)
+
+    def __init__(self):
+        self.known = set()
+
+    def learn(self, value):
+        """Also mask this value where no name stands beside it, for example in an error message."""
+        if isinstance(value, str) and len(value) >= 8:
+            self.known.add(value)
+
+    def learn_environment(self):
+        for name, value in os.environ.items():
+            if self.SECRET.search(name):
+                self.learn(value)
+
+    def arguments(self, argv):
+        result, masked = [], False
+        for position, argument in enumerate(argv):
+            argument = str(argument)
+            if masked and not argument.startswith("--"):
+                self.learn(argument)
+                result.append("***")
+                masked = False
+                continue
+            option = self.OPTION.fullmatch(argument)
+            masked = bool(position and option and self.SECRET.search(option.group(1)))
+            for match in self.PAIR.finditer(argument):
+                self.learn(match.group(2).strip("\"'"))
+            result.append(argument)
+        return [self.text(argument) for argument in result]
+
+    def text(self, text):
+        text = self.PAIR.sub(lambda match: match.group(1) + "***", text)
+        text = self.USER.sub(r"\1***@", text)
+        for value in self.known:
+            if value in text:
+                text = text.replace(value, "***")
+        return text
+
+    def value(self, value, name=""):
+        """A plain value for JSON: secrets masked, tensors and objects turned into text."""
+        if name and self.SECRET.search(name) and not isinstance(value, (bool, dict)):
+            if isinstance(value, str):
+                self.learn(value)
+            return "***"
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {str(k): self.value(v, str(k)) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.value(item) for item in value]
+        if torch is not None and isinstance(value, torch.Tensor):
+            return value.item() if value.numel() == 1 else "tensor%s" % list(value.shape)
+        if callable(value):
+            return getattr(value, "__qualname__", type(value).__qualname__)
+        return self.text(str(value))[:200]
+
+
+def plain(value):
+    """JSON as FORMAT.md wants it: non-finite numbers are strings, integers fit 64 bits, texts are valid UTF-8."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, int):
+        return value if -1 << 63 <= value < 1 << 63 else float(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {plain(str(k)): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def to_line(value):
+    return json.dumps(plain(value), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def utc_now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# ------------------------------------------------------------------------------------------------ tensors
+
+
+def tensors_in(value, slot="", depth=0):
+    """(slot, tensor) of every tensor in nested tuples, lists, dictionaries and dataclasses; slots are joined by dots."""
+    if isinstance(value, torch.Tensor):
+        yield slot, value
+        return
+    if depth == MAX_NESTING or value is None or isinstance(value, (str, bytes, int, float)):
+        return
+    if isinstance(value, collections.abc.Mapping):
+        items = value.items()
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        items = zip(value._fields, value)
+    elif isinstance(value, (list, tuple)):
+        items = enumerate(value)
+    elif hasattr(value, "__dataclass_fields__"):
+        items = ((name, getattr(value, name, None)) for name in value.__dataclass_fields__)
+    else:
+        return
+    for name, item in items:
+        yield from tensors_in(item, "%s.%s" % (slot, name) if slot else str(name), depth + 1)
+
+
+def named_slots(value):
+    """As tensors_in, with the slot "" where there is one tensor only."""
+    found = list(tensors_in(value))
+    return [("", found[0][1])] if len(found) == 1 else found
+
+
+def call_slots(args, kwargs):
+    """Slots of a call's tensors: positions, and keywords by name."""
+    found = list(tensors_in(args))
+    found += list(tensors_in(kwargs)) if kwargs else []
+    return [("", found[0][1])] if len(found) == 1 else found
+
+
+def on_host(tensor):
+    """(contiguous dense CPU tensor with the local values, None), or (None, why that is not possible). May share memory with `tensor`."""
+    try:
+        tensor = tensor.detach()
+        local = getattr(tensor, "_local_tensor", None)
+        if isinstance(local, torch.Tensor):                       # DTensor
+            tensor = local
+        if hasattr(tensor, "elem") and hasattr(tensor, "completed"):
+            return None, "an asynchronous collective has not finished"
+        kind = type(tensor).__name__
+        if kind in ("FakeTensor", "FunctionalTensor", "ProxyTorchDispatchMode"):
+            return None, kind
+        functorch = getattr(torch._C, "_functorch", None)
+        if functorch is not None and functorch.is_functorch_wrapped_tensor(tensor):
+            return None, "inside a functorch transform"
+        if tensor.device.type == "meta":
+            return None, "a meta tensor has no values"
+        if tensor.is_quantized or getattr(tensor, "is_nested", False):
+            return None, "quantized and nested tensors are not recorded"
+        if tensor.layout != torch.strided:
+            tensor = tensor.to_dense()
+        if tensor.is_complex():
+            tensor = tensor.resolve_conj()
+        if tensor.is_neg():
+            tensor = tensor.resolve_neg()
+        tensor = tensor.cpu().contiguous()
+        if tensor.numel() and not tensor.data_ptr():
+            return None, "%s has no storage" % kind
+        return tensor, None
+    except Exception as error:
+        return None, "%s: %s" % (type(error).__name__, error)
+
+
+def bytes_of(host):
+    """The memory of a contiguous CPU tensor, without numpy (which has no bfloat16). Valid while `host` lives."""
+    size = host.numel() * host.element_size()
+    return memoryview((ctypes.c_char * size).from_address(host.data_ptr())).cast("B") if size else memoryview(b"")
+
+
+def statistics(host):
+    """min, max, mean, l2 over the finite elements, and how many are not; None where they mean nothing."""
+    if not host.numel() or host.is_complex():
+        return None
+    if not host.is_floating_point():
+        values = host.to(torch.uint8) if host.dtype == torch.bool else host
+        low, high = torch.aminmax(values)
+        values = values.double()
+        return {"min": low.item(), "max": high.item(), "mean": values.mean().item(), "l2": torch.linalg.vector_norm(values).item(), "nan": 0,
+                "inf": 0}
+    values = host if host.element_size() >= 4 else host.float()
+    nan = inf = 0
+    total = values.sum(dtype=torch.float64).item()
+    if not math.isfinite(total):               # NaN or infinite elements, or float64 ones whose sum overflows
+        nan, inf = torch.isnan(values).sum().item(), torch.isinf(values).sum().item()
+        values = values[torch.isfinite(values)]
+        if not values.numel():
+            return {"nan": nan, "inf": inf}
+        total = values.sum(dtype=torch.float64).item()
+    low, high = torch.aminmax(values)
+    l2 = torch.linalg.vector_norm(values, dtype=torch.float64).item()
+    return {"min": low.item(), "max": high.item(), "mean": total / values.numel(), "l2": l2, "nan": nan, "inf": inf}
+
+
+def version_of(tensor):
+    try:
+        return tensor._version
+    except RuntimeError:                       # inference tensors keep none
+        return None
+
+
+def storage_of(tensor):
+    """Identifies the memory behind a tensor, equal for its views; None if it has none."""
+    try:
+        storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+        return (tensor.device, storage.data_ptr()) if storage.data_ptr() else None
+    except Exception:
+        return None
+
+
+def sharding_of(tensor):
+    """placement, global_shape and global_offset of a DTensor; {} for every other tensor."""
+    placements, mesh = getattr(tensor, "placements", None), getattr(tensor, "device_mesh", None)
+    if placements is None or mesh is None:
+        return {}
+    names = mesh.mesh_dim_names or ["mesh%d" % i for i in range(mesh.ndim)]
+    place, coordinate = mesh.get_coordinate() or [0] * mesh.ndim, []
+    size, offset = list(tensor.shape), [0] * tensor.dim()
+    for axis, placement in enumerate(placements):
+        if placement.is_shard():
+            dim = placement.dim % max(1, tensor.dim())
+            chunk = -(-size[dim] // mesh.size(axis))
+            start = min(chunk * place[axis], size[dim])
+            offset[dim] += start
+            size[dim] = min(chunk, size[dim] - start)
+            coordinate.append({"axis": names[axis], "type": "shard", "dim": dim})
+        elif placement.is_partial():
+            op = getattr(placement, "reduce_op", "sum")
+            coordinate.append({"axis": names[axis], "type": "partial", "op": "mean" if "avg" in str(op).lower() else str(op)})
+        else:
+            coordinate.append({"axis": names[axis], "type": "replicate"})
+    return {"placement": coordinate, "global_shape": list(tensor.shape), "global_offset": offset}
+
+
+# ------------------------------------------------------------------------------------------------ the files
+
+
+class Writer:
+    """The files of one rank, as FORMAT.md describes them. Every line and every tensor goes to the system at once: a killed process leaves
+    what it had written."""
+
+    DATA = "tensors-0000.bin"
+
+    def __init__(self, out, rank):
+        os.makedirs(out, exist_ok=True)
+        self.out, self.folder = out, os.path.join(out, "rank%05d" % rank)
+        os.mkdir(self.folder)                                     # exclusive: two processes never share a rank
+        self.files = {name: os.open(os.path.join(self.folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+                      for name in ("graph.jsonl", "scalars.jsonl", "tensors.jsonl", self.DATA)}
+        self.position = 0
+        self.places = {}                                          # digest -> offset: equal bytes are written once
+        self.tensors = self.unique_bytes = self.orders = 0
+
+    def order(self):
+        self.orders += 1
+        return self.orders - 1
+
+    def graph(self, **line):
+        self.append("graph.jsonl", to_line(line))
+
+    def scalar(self, **line):
+        self.append("scalars.jsonl", to_line(line))
+
+    def tensor(self, fields, host, missing=None):
+        """Append one record; `fields` come first in it. Returns the digest, or None for a value that could not be seen."""
+        record = {"id": self.tensors, **fields}
+        if missing is not None:
+            record["not_observed"] = missing
+        else:
+            data = bytes_of(host)
+            record["digest"] = digest = hashlib.sha256(data).hexdigest()
+            stats = statistics(host)
+            if stats:
+                record["stats"] = stats
+            if data:
+                if digest not in self.places:
+                    self.places[digest] = self.store(data)
+                record["file"], record["offset"] = self.DATA, self.places[digest]
+        self.append("tensors.jsonl", to_line(record))
+        self.tensors += 1
+        return record.get("digest")
+
+    def store(self, data):
+        padding = -self.position % 64
+        if padding:
+            self.append(self.DATA, b"\0" * padding)
+        offset = self.position + padding
+        self.append(self.DATA, data)
+        self.position = offset + len(data)
+        self.unique_bytes += len(data)
+        return offset
+
+    def append(self, name, data):
+        data = memoryview(data)
+        while data:
+            data = data[os.write(self.files[name], data):]
+
+    def document(self, path, value):
+        temporary = "%s.%d.tmp" % (path, os.getpid())
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(plain(value), file, indent=1, allow_nan=False)
+            file.write("\n")
+        return temporary
+
+    def rank_json(self, value):
+        path = os.path.join(self.folder, "rank.json")
+        os.replace(self.document(path, value), path)
+
+    def bundle_json(self, value):
+        """Write bundle.json unless another rank of the launch already has; returns what is there."""
+        path = os.path.join(self.out, "bundle.json")
+        temporary = self.document(path, value)
+        try:
+            os.link(temporary, path)                              # as rename, but never replaces
+        except FileExistsError:
+            pass
+        except OSError:                                           # a file system without hard links
+            if not os.path.exists(path):
+                os.replace(temporary, path)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        try:
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+        except (OSError, ValueError):
+            return value
+
+    def close(self):
+        for descriptor in self.files.values():
+            os.close(descriptor)
+        self.files = {}
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+class Sources:
+    """Which line of whose code called: the innermost frame outside PyTorch and this file."""
+
+    def __init__(self):
+        script = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c", "-m") else os.path.join(os.getcwd(), "-")
+        self.folder = os.path.dirname(script)
+        self.skipped = (os.path.dirname(os.path.abspath(torch.__file__)) + os.sep, os.path.abspath(__file__), "<")
+        self.names = {}                                           # file name of a code object -> name to show, None: not the user's
+
+    def name(self, filename):
+        if filename not in self.names:
+            path = filename if filename.startswith("<") else os.path.abspath(filename)
+            if path.startswith(self.skipped):
+                self.names[filename] = None
+            else:
+                inside = path.startswith(self.folder + os.sep)
+                self.names[filename] = os.path.relpath(path, self.folder) if inside else os.path.basename(path)
+        return self.names[filename]
+
+    def frames(self):
+        """The frames of the user's code, innermost first."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            if self.name(frame.f_code.co_filename) is not None:
+                yield frame
+            frame = frame.f_back
+
+    def caller(self):
+        for frame in self.frames():
+            return "%s:%d" % (self.name(frame.f_code.co_filename), frame.f_lineno)
+        return None
+
+
+def join(path, name):
+    return "%s.%s" % (path, name) if path and name else path or name
+
+
+def normalised(path):
+    return ".".join(word for word in path.split(".") if word not in WRAPPER_WORDS)
+
+
+class Root:
+    """A module that was called from outside every other module."""
+
+    def __init__(self, module, name, variable):
+        self.ref, self.name, self.variable = weakref.ref(module), name, variable
+        self.kind = Root.kind_of(module)
+        self.used_in = None                                       # the step of its last call
+        self.started_in = None                                    # the step whose start records it has
+
+    @staticmethod
+    def kind_of(module):
+        """What a rebuilt root has in common with the one that it replaces."""
+        return (type(module).__qualname__, tuple((name, None if torch.nn.parameter.is_lazy(p) else tuple(p.shape))
+                                                 for name, p in module.named_parameters()))
+
+
+class Parameter:
+    """A parameter (or buffer owner) by its full name: path of the module, and name in it."""
+
+    def __init__(self, tensor, module, name):
+        self.ref, self.module, self.name, self.replicated, self.hook = weakref.ref(tensor), module, name, False, None
+
+    @property
+    def full_name(self):
+        return join(self.module, self.name)
+
+
+class Names:
+    """Gives modules and parameters their paths.
+
+    The root that owns the optimizer's parameters is "", others carry their variable's name. Objects are known by id with a weak reference:
+    tensors compare elementwise, and an id alone is used again after its object died.
+    """
+
+    def __init__(self, sources):
+        self.sources = sources
+        self.write = lambda **line: None                          # appends to graph.jsonl, set once there is one
+        self.roots = []
+        self.modules = {}                                         # id -> (weak reference, [paths], Root)
+        self.parameters = {}                                      # id -> Parameter
+        self.described, self.ties = set(), set()
+        self.optimized = set()                                    # ids of all parameters that an optimizer has
+        self.ddp = []                                             # weak references of the DistributedDataParallel modules found
+
+    def paths(self, module):
+        entry = self.modules.get(id(module))
+        return entry[1] if entry and entry[0]() is module else None
+
+    def root_of(self, module):
+        return self.modules[id(module)][2]
+
+    def parameter(self, tensor):
+        entry = self.parameters.get(id(tensor))
+        return entry if entry and entry.ref() is tensor else None
+
+    # -- roots
+
+    def adopt(self, module, step):
+        """Make `module`, or the module of the callers that contains it, a root; returns the root that it belongs to."""
+        kind = Root.kind_of(module)
+        if not kind[1]:                                           # a loss built anew at each call: do not search the callers for it
+            for root in self.roots:
+                if root.kind == kind and root.ref() is None:
+                    return self.replace(root, module)
+        module = self.enclosing(module)
+        for root in self.roots:
+            if root.ref() is module:                              # a known root that got new submodules
+                self.walk(module, root.name, root)
+                return root
+        variable = self.variable(module)
+        kind = Root.kind_of(module)
+        for root in self.roots:
+            if root.kind == kind and (root.ref() is None or root.variable == variable and root.used_in != step):
+                return self.replace(root, module)
+        root = Root(module, self.root_name(module, variable), variable)
+        self.roots.append(root)
+        self.walk(module, root.name, root)
+        return root
+
+    def replace(self, root, module):
+        root.ref, root.started_in = weakref.ref(module), None
+        self.walk(module, root.name, root)
+        return root
+
+    def root_name(self, module, variable):
+        if not any(root.name == "" for root in self.roots):
+            parameters = list(module.parameters())
+            owned = any(id(p) in self.optimized for p in parameters) if self.optimized else any(p.requires_grad for p in parameters)
+            if owned:
+                return ""
+        name, number = variable or type(module).__name__, 0
+        unique = name
+        while unique in self.described or any(root.name == unique for root in self.roots):
+            number += 1
+            unique = "%s#%d" % (name, number)
+        return unique
+
+    def enclosing(self, module):
+        """The outermost module among the variables of the callers that contains `module` and has parameters of the optimizer (frameworks call
+        training_step of the whole, so that the first module called is an inner one)."""
+        best, seen = module, set()
+        for value in self.visible():
+            if id(value) in seen or not isinstance(value, torch.nn.Module) or type(value).__name__ in ("ModuleList", "ModuleDict"):
+                continue
+            seen.add(id(value))
+            if value is best or not any(m is best for m in value.modules()):
+                continue
+            if not self.optimized or any(id(p) in self.optimized for p in value.parameters()):
+                best = value
+        return best
+
+    def visible(self):
+        """Values of the callers' variables, innermost first, and of the attributes of their `self`."""
+        known = set()
+        for frame in self.sources.frames():
+            for scope in (frame.f_locals, frame.f_globals):
+                if id(scope) not in known:
+                    known.add(id(scope))
+                    yield from list(scope.values())
+            owner = frame.f_locals.get("self")
+            if owner is not None and not isinstance(owner, torch.nn.Module):
+                yield from list(getattr(owner, "__dict__", {}).values())
+
+    def variable(self, module):
+        """The name that the outermost caller knows the module by: it tells two models apart that are both called `model` further in."""
+        best = None
+        for frame in self.sources.frames():
+            for name, value in list(frame.f_locals.items()):
+                if value is module and name != "self":
+                    best = name
+            owner = frame.f_locals.get("self")
+            for name, value in list(getattr(owner, "__dict__", {}).items()):
+                if value is module:
+                    best = name
+        if best is None:
+            for frame in self.sources.frames():
+                for name, value in list(frame.f_globals.items()):
+                    if value is module:
+                        return name
+        return best
+
+    # -- the tree
+
+    def refresh(self):
+        """Walk all living roots again: parameters are replaced and submodules added between steps."""
+        for table in (self.modules, self.parameters):
+            for key in [key for key, entry in table.items() if (entry[0] if isinstance(entry, tuple) else entry.ref)() is None]:
+                del table[key]
+        for root in self.roots:
+            module = root.ref()
+            if module is not None:
+                self.walk(module, root.name, root)
+
+    def walk(self, top, prefix, root):
+        """Name everything below `top`, whose path is `prefix`."""
+        names = collections.OrderedDict()                         # id(parameter) -> (parameter, its full names)
+        wrappers = []
+        for path, module in top.named_modules(remove_duplicate=False):
+            path = join(prefix, path)
+            paths = self.paths(module)
+            if paths is None:
+                self.modules[id(module)] = (weakref.ref(module), [path], root)
+            elif path not in paths:
+                paths.append(path)
+            self.describe(module, path)
+            for name, parameter in module._parameters.items():
+                if parameter is not None and not torch.nn.parameter.is_lazy(parameter):
+                    if self.parameter(parameter) is None:
+                        self.parameters[id(parameter)] = Parameter(parameter, path, name)
+                    names.setdefault(id(parameter), (parameter, []))[1].append(join(path, name))
+            if isinstance(module, torch.nn.parallel.DistributedDataParallel):
+                wrappers.append(module)
+        for wrapper in wrappers:
+            self.mark_replicated(wrapper)
+        for parameter, known_by in names.values():
+            if len(known_by) > 1 and tuple(known_by) not in self.ties:
+                self.ties.add(tuple(known_by))
+                first = self.parameter(parameter).full_name       # the one used in records
+                self.write(type="tie", names=[first] + [name for name in known_by if name != first])
+
+    def describe(self, module, path):
+        if path in self.described:
+            return
+        self.described.add(path)
+        line = {"type": "module", "path": path, "class": type(module).__name__,
+                "parameters": [name for name, p in module._parameters.items() if p is not None],
+                "buffers": [name for name, b in module._buffers.items() if b is not None]}
+        if line["class"] in WRAPPER_CLASSES:
+            line["wrapper"] = line["class"]
+        self.write(**line)
+
+    def mark_replicated(self, ddp):
+        if not any(ref() is ddp for ref in self.ddp):
+            self.ddp.append(weakref.ref(ddp))
+        ignored = set(getattr(ddp, "parameters_to_ignore", ()))
+        for name, parameter in ddp.module.named_parameters():
+            if name not in ignored and self.parameter(parameter):
+                self.parameter(parameter).replicated = True
+
+    def path_of(self, module, parent):
+        """Path of a called module; `parent` is the Frame that it is called in, or None."""
+        paths = self.paths(module)
+        if paths is None and parent is not None:
+            root = self.root_of(parent.module)
+            self.walk(parent.module, parent.path, root)           # made after the first walk
+            paths = self.paths(module)
+            if paths is None:                                     # no submodule: made inside forward, or hidden in a plain list
+                path = join(parent.path, "<%s>" % type(module).__name__)
+                self.walk(module, path, root)
+                return path
+        if parent is not None and len(paths) > 1:                 # a shared module: its name below the caller
+            for path in paths:
+                if path.rpartition(".")[0] == parent.path:
+                    return path
+        return paths[0]
+
+    def name_by_optimizer(self, tensors, kind, number):
+        """Parameters that belong to no module are known by their place in the optimizer: [(group.position, tensor)]."""
+        path = "<%s>" % kind if not number else "<%s>#%d" % (kind, number)
+        for label, tensor in tensors:
+            self.parameters[id(tensor)] = Parameter(tensor, path, label)
+        if path not in self.described:
+            self.described.add(path)
+            self.write(type="module", path=path, **{"class": kind, "parameters": [label for label, _ in tensors], "buffers": []})
+
+
+# ------------------------------------------------------------------------------------------------ data flow
+
+
+class Flow:
+    """Finds which recorded outputs a tensor comes from.
+
+    Each output labels its autograd node (the label lives in the node's metadata, as long as the graph does); from an input, the graph is
+    walked back to the nearest labelled nodes. A node keeps a list of labels: a parent's output is often its last child's. Tensors without a
+    graph are known by identity, or by storage, each with the version counter: a changed version means that an operator came between.
+    """
+
+    KEY = "forkpoint"
+
+    def __init__(self):
+        self.clear()
+
+    def clear(self):
+        self.epoch = object()                                     # labels of another micro-step do not count
+        self.by_tensor, self.by_storage, self.late = {}, {}, []
+
+    def produce(self, tensor, label):
+        version = version_of(tensor)
+        entry = self.by_tensor.get(id(tensor))
+        labels = entry[2] if entry and entry[0]() is tensor and entry[1] == version else []
+        if label not in labels:
+            labels.append(label)
+        self.by_tensor[id(tensor)] = (weakref.ref(tensor), version, labels)
+        if tensor.grad_fn is not None:
+            self.mark(tensor, label)
+        else:
+            self.late.append((weakref.ref(tensor), version, label))
+            storage = storage_of(tensor)
+            if storage:
+                self.by_storage.setdefault(storage, []).append((weakref.ref(tensor), version, label))
+
+    def mark(self, tensor, label):
+        labels = tensor.grad_fn.metadata.setdefault(self.KEY, [])
+        if (self.epoch, tensor.output_nr, label) not in labels:
+            labels.append((self.epoch, tensor.output_nr, label))
+
+    def mark_late(self):
+        """Reentrant checkpointing gives a module's output its node after the module has returned."""
+        waiting = []
+        for ref, version, label in self.late:
+            tensor = ref()
+            if tensor is None:
+                continue
+            if tensor.grad_fn is None:
+                waiting.append((ref, version, label))
+            elif version_of(tensor) == version:
+                self.mark(tensor, label)
+        self.late = waiting
+
+    def sources(self, tensor):
+        """[(label, direct)] of the outputs that reach `tensor`; direct: it is that very tensor."""
+        if self.late:
+            self.mark_late()
+        entry = self.by_tensor.get(id(tensor))
+        if entry and entry[0]() is tensor and entry[1] == version_of(tensor):
+            return [(label, True) for label in entry[2]]
+        if tensor.grad_fn is None:
+            found = []
+            for ref, version, label in self.by_storage.get(storage_of(tensor), ()):
+                origin = ref()
+                if origin is not None and version_of(origin) == version:
+                    found.append((label, False))
+            return found
+        found, seen, todo = [], set(), [(tensor.grad_fn, tensor.output_nr)]
+        while todo and len(seen) < MAX_WALK:
+            node, number = todo.pop()
+            if node is None or (node, number) in seen:
+                continue
+            seen.add((node, number))
+            labels = [label for epoch, nr, label in node.metadata.get(self.KEY, ()) if epoch is self.epoch and nr == number]
+            if labels:
+                found += [(label, len(seen) == 1) for label in labels if all(label != known for known, _ in found)]
+            else:
+                todo.extend(node.next_functions)
+        return found
+
+
+# ------------------------------------------------------------------------------------------------ data loaders
+
+
+class Batch:
+    """What a loader returned, until the micro-step that consumes it."""
+
+    def __init__(self, loader, tensors, ids, period):
+        self.loader, self.ids, self.period = loader, ids, period
+        self.evaluated = False                                    # an evaluation seems to have used it
+        self.tensors = tensors                                    # [(slot, tensor)], alive while pending
+        self.weak = None
+        self.storages = {storage_of(tensor) for _, tensor in tensors} - {None}
+        self.bytes = sum(tensor.numel() * tensor.element_size() for _, tensor in tensors)
+
+    def release(self):
+        self.weak, self.tensors = [(slot, weakref.ref(tensor)) for slot, tensor in self.tensors], None
+
+    def alive(self):
+        """[(slot, tensor)] of what is still there after release()."""
+        found = [(slot, ref()) for slot, ref in self.weak]
+        return [(slot, tensor) for slot, tensor in found if tensor is not None]
+
+
+class Batches:
+    """Ties batches to the micro-steps that consume them, which need not be the ones in which they were fetched: loaders are read ahead, or into
+    a list before the first step. A batch is recognised by its memory in the inputs of a forward; where it was copied (to a device, through
+    a transform), the oldest one is taken, unless an evaluation has come by for it."""
+
+    def __init__(self):
+        self.pending, self.bytes = [], 0
+        self.recent = collections.deque(maxlen=PENDING_BATCHES)
+        self.period = 0                                           # counts micro-steps: what was fetched in this one is fresh
+        self.taken = set()                                        # loaders that this micro-step has a batch of
+
+    def epoch(self, loader):
+        """What is left of the loader's last epoch will not be consumed any more."""
+        for batch in [batch for batch in self.pending if batch.loader == loader]:
+            self.remove(batch)
+
+    def fetched(self, loader, tensors, ids):
+        """Returns a reason if a batch had to be forgotten."""
+        self.pending.append(Batch(loader, tensors, ids, self.period))
+        self.bytes += self.pending[-1].bytes
+        dropped = None
+        while len(self.pending) > PENDING_BATCHES or self.bytes > PENDING_BYTES and len(self.pending) > 1:
+            self.remove(self.pending[0])
+            dropped = "more batches were fetched ahead than are kept"
+        return dropped
+
+    def remove(self, batch):
+        self.pending = [other for other in self.pending if other is not batch]
+        self.bytes -= batch.bytes
+        batch.release()
+        self.recent.append(batch)
+
+    def matching(self, inputs):
+        storages = {storage_of(tensor) for tensor in inputs} - {None}
+        return storages, [batch for batch in self.pending if batch.storages & storages]
+
+    def evaluated(self, inputs):
+        """An evaluation's forward; it may be a teacher's, whose batch the training takes next."""
+        _, matched = self.matching(inputs)
+        if not matched and self.pending:
+            last = self.pending[-1].loader
+            matched = [batch for batch in self.pending if batch.loader == last and not batch.evaluated][:1]
+        for batch in matched:
+            batch.evaluated = True
+
+    def consumed_by(self, inputs):
+        """[(batch, [(slot, tensor)])] that a training forward of these input tensors consumes."""
+        storages, matched = self.matching(inputs)
+        again = [] if matched else [batch for batch in self.recent if batch.storages & storages and self.still(batch, storages)]
+        if not matched and not again and not self.taken:
+            matched = self.oldest()
+        taken = [(batch, batch.tensors) for batch in matched]
+        for batch in matched:
+            self.remove(batch)
+        for batch in again[-1:]:                                  # several passes over the same batch
+            if batch.loader not in self.taken:
+                taken.append((batch, batch.alive()))
+        self.taken |= {batch.loader for batch, _ in taken}
+        return taken
+
+    @staticmethod
+    def still(batch, storages):
+        return any(storage_of(tensor) in storages for _, tensor in batch.alive())
+
+    def oldest(self):
+        """The oldest batch of each loader; of those that an evaluation saw, only the very last one."""
+        first = {}
+        for batch in self.pending:
+            if not batch.evaluated:
+                first.setdefault(batch.loader, batch)
+        return list(first.values()) or self.pending[-1:]
+
+    def consumed_by_loss(self):
+        """What no forward has seen: targets of a second loader, or everything when no module was called."""
+        taken = []
+        for batch in self.oldest():
+            fresh = [other for other in self.pending if other.loader == batch.loader and other.period == self.period]
+            alone = not self.taken and len({other.loader for other in self.pending}) == 1
+            if batch.loader not in self.taken and (fresh == [batch] or alone):
+                taken.append((batch, batch.tensors))
+        for batch, _ in taken:
+            self.remove(batch)
+        self.taken |= {batch.loader for batch, _ in taken}
+        return taken
+
+    def next_micro(self):
+        self.period += 1
+        self.taken = set()
+        for batch in [batch for batch in self.pending if batch.evaluated]:
+            self.remove(batch)
+
+
+# ------------------------------------------------------------------------------------------------ the session
+
+
+class Frame:
+    """A module call that is running."""
+
+    __slots__ = ("module", "path", "call", "recorded", "recompute", "parent", "parent_call", "deferred", "skipped", "graded", "original",
+                 "training", "source")
+
+    def __init__(self, module, path=None, recorded=False):
+        self.module, self.path, self.recorded = module, path, recorded
+        self.call = 0
+        self.recompute = self.skipped = False
+        self.parent = self.parent_call = self.deferred = self.original = self.source = None
+        self.graded = True                                        # autograd was on
+        self.training = getattr(module, "training", True)
+
+
+class Original:
+    """A forward call of this micro-step, for the recomputation that may come."""
+
+    __slots__ = ("call", "parent", "parent_call", "digests", "hooked", "recomputed")
+
+    def __init__(self, call, parent, parent_call):
+        self.call, self.parent, self.parent_call = call, parent, parent_call
+        self.digests, self.hooked, self.recomputed = [], False, False
+
+
+class KnownOptimizer:
+    __slots__ = ("ref", "kind", "made", "stepped", "number")
+
+    def __init__(self, optimizer, made):
+        self.ref, self.number = weakref.ref(optimizer), None
+        self.kind = (type(optimizer), [[tuple(p.shape) for p in group["params"]] for group in optimizer.param_groups])
+        self.made, self.stepped = made, 0                         # in steps of all optimizers
+
+
+class Local(threading.local):
+    """State of one thread: autograd runs backward on threads of its own for each device."""
+
+    def __init__(self):
+        self.stack = []                                           # Frames
+        self.quiet = 0                                            # > 0: inside a loader, whose transforms may be modules
+        self.busy = False                                         # inside the recorder
+        self.optimizers = []                                      # whose step is running
+
+
+def guarded(method):
+    """For everything that is called from a wrapper: one thread at a time, time is added up, and an error stays here."""
+
+    @functools.wraps(method)
+    def run(self, *args, **kwargs):
+        local = self.local
+        if self.dead or local.busy:
+            return None
+        local.busy, begin = True, time.perf_counter()
+        try:
+            with self.lock, torch._C.DisableTorchFunction():
+                return method(self, *args, **kwargs)
+        except OSError as error:
+            self.give_up("%s: %s" % (type(error).__name__, error))
+        except Exception as error:
+            self.miss(method.__name__, "error in the recorder: %s: %s" % (type(error).__name__, str(error)[:200]))
+        finally:
+            local.busy = False
+            self.cost += time.perf_counter() - begin
+        return None
+
+    return run
+
+
+class Session:
+    """The state of one recorded process: which step and micro-step it is in, and what of it is written.
+
+    A micro-step ends when the outermost backward returns. A step ends at the first batch, training forward or backward after an optimizer
+    step, so that several optimizers in a row share it. A process becomes a rank, with a folder, at its first training forward or backward.
+    """
+
+    def __init__(self, options):
+        self.options, self.masker = options, Masker()
+        self.masker.learn_environment()
+        self.argv = self.masker.arguments(sys.argv)
+        if self.argv:
+            self.argv[0] = os.path.basename(self.argv[0])
+        self.created = utc_now()
+        self.sources = Sources()
+        self.names, self.flow, self.batches = Names(self.sources), Flow(), Batches()
+        self.local, self.lock = Local(), threading.RLock()
+        self.writer = None
+        self.dead = False
+        self.cost = 0.0
+        self.rank, self.world = 0, 1
+        self.missed = collections.Counter()                       # (what, why) -> how often
+        self.calls_run = self.calls_recorded = self.evaluations = 0
+        self.error = None
+
+        self.step, self.micro = 0, 0
+        self.manual = False                                       # the script numbers its steps itself: rec.step(n)
+        self.updated = False                                      # the optimizer has stepped, so the step ends at the next event
+        self.in_backward = self.in_grad = 0
+        self.optimizer_steps = 0                                  # counts, to see whether a GradScaler skipped one
+
+        self.optimizers, self.searched = [], False
+        self.rates = {}                                           # (number of the optimizer, group) -> number of the learning rate
+        self.loaders, self.loader_options = [], []                # weak references, and what rank.json says of each
+        # What rank.json says of optimizers and wrappers, as they were when they were first used.
+        self.optimizer_options, self.ddp_options = {}, []
+        self.seeds, self.comm_hooks = [], {}
+        self.declared = []                                        # (pattern, placement) of the user
+        self.early = []                                           # scalars from before the first forward
+        self.first_update = False
+        self.clear_step()
+
+    # -- the state
+
+    @property
+    def recording(self):
+        return self.writer is not None and self.options.first <= self.step < self.options.end
+
+    def capturing(self):
+        return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+
+    def clear_step(self):
+        self.reduced = {}                                         # parameter -> digest of its reduced gradient
+        self.updated_parameters, self.buffers_written = set(), False
+        self.entered = set()                                      # optimizers whose step this one has
+        self.scalar_names, self.user_calls = collections.Counter(), collections.Counter()
+        self.clear_micro()
+
+    def clear_micro(self):
+        self.counts = collections.Counter()                       # path -> calls
+        self.originals = {}                                       # path -> [Original]
+        self.held = []                                            # outputs that may turn out to be the loss
+        self.gradients, self.gradients_seen = {}, set()           # local gradients waiting for the end of backward; written ones
+        self.outputs_seen, self.views = set(), []
+        self.unscaled = {}
+        self.batches_put = 0
+        self.reentrant = False
+        self.edges = set()
+        self.flow.clear()
+
+    def miss(self, what, why):
+        self.missed[what, why] += 1
+
+    def give_up(self, why):
+        self.dead = True
+        say("recording of rank %d stopped at step %d: %s. The training goes on." % (self.rank, self.step, self.masker.text(why)))
+
+    def advance(self):
+        """Called at a batch, a training forward or a backward: ends the step if the optimizer has stepped."""
+        if self.updated and not self.local.optimizers:
+            self.updated = False
+            if not self.manual:
+                self.begin_step(self.step + 1)
+
+    def begin_step(self, number):
+        self.release_held()
+        self.step, self.micro = number, 0
+        self.clear_step()
+        if self.step >= self.options.end:
+            self.remove_hooks()
+
+    def remove_hooks(self):
+        for parameter in self.names.parameters.values():
+            if parameter.hook is not None:
+                parameter.hook.remove()
+                parameter.hook = None
+
+    # -- becoming a rank
+
+    def become_rank(self):
+        if self.writer is not None:
+            return
+        if torch.utils.data.get_worker_info() is not None:        # a loader's worker
+            self.dead = True
+            return
+        distributed = torch.distributed
+        rank, world = rank_from_environment()
+        if distributed.is_available() and distributed.is_initialized():
+            rank, world = distributed.get_rank(), distributed.get_world_size()
+        self.rank, self.world = rank or 0, world or 1
+        try:
+            self.writer = Writer(self.options.out, self.rank)
+        except FileExistsError:
+            self.dead = True
+            say("this process is not recorded: %s already has a recording of rank %d" % (self.options.out, self.rank))
+            return
+        self.names.write = self.writer.graph
+        self.run_id = self.options.run_id or str(uuid.uuid4())
+        bundle = self.writer.bundle_json(dict(self.run_fields("name"), format="forkpoint-bundle", version=FORMAT_VERSION))
+        if not self.options.run_id and bundle.get("world_size") == self.world:
+            self.run_id = bundle.get("run_id", self.run_id)       # the first rank of the launch has chosen it
+        self.description = Description(self)
+        self.write_rank("recording")
+        for line in self.early:
+            self.writer.scalar(**line)
+        self.early = []
+        self.pid = os.getpid()
+        # Registered this late, it runs before what the script registered earlier: leaving a process group may end the process.
+        atexit.register(self.close)
+        from multiprocessing import util                          # children of multiprocessing leave without atexit
+        util.Finalize(self, Session.close_child, args=(weakref.ref(self),), exitpriority=100)
+
+    def run_fields(self, name):
+        return {name: self.options.name, "run_id": self.run_id, "attempt": self.options.attempt, "created": self.created,
+                "command": self.argv, "world_size": self.world, "producer": {"name": MODULE_NAME, "version": VERSION}}
+
+    def write_rank(self, status):
+        value = dict(format="forkpoint-rank", version=FORMAT_VERSION, **self.run_fields("run"))
+        value.update(rank=self.rank, status=status, steps=self.options.steps)
+        if self.error:
+            value["error"] = self.masker.text(self.error)
+        value.update(self.description.fields())
+        missing = [{"what": what, "why": self.masker.text(why), "count": count} for (what, why), count in self.missed.items()]
+        value["coverage"] = {"calls": self.calls_run, "calls_seen": self.calls_recorded, "evaluation": self.evaluations,
+                             "tensors": self.writer.tensors, "bytes": self.writer.position, "not_observed": missing,
+                             "cost_seconds": round(self.cost, 6)}
+        self.writer.rank_json(value)
+
+    @staticmethod
+    def close_child(ref):
+        session = ref()
+        if session is not None:
+            error = sys.exc_info()[1]
+            if isinstance(error, SystemExit) and not error.code:
+                error = None
+            session.close(error)
+
+    def fail(self, error):
+        """Remember the exception that the script ends with."""
+        text = str(error).strip().splitlines()
+        self.error = "%s: %s" % (type(error).__name__, text[0][:500]) if text else type(error).__name__
+
+    def close(self, error=None):
+        """Complete the bundle. Safe to call twice."""
+        writer = self.writer
+        if error is not None and self.error is None:
+            self.fail(error)
+        if writer is None or not writer.files or os.getpid() != self.pid:
+            self.dead = True
+            return
+        stopped = self.dead
+        try:
+            if not stopped:
+                self.release_held()
+            self.dead = True
+            self.remove_hooks()
+            self.write_rank("failed" if self.error else "recording" if stopped else "complete")
+            writer.close()
+            say("rank %d: %d tensors of the steps %s, %s, in %s; recording took %.2f s"
+                % (self.rank, writer.tensors, self.options.steps, readable_size(writer.position), self.options.out, self.cost))
+        except Exception as problem:
+            say("the recording of rank %d is incomplete: %s: %s" % (self.rank, type(problem).__name__, problem))
+
+    def after_fork(self):
+        """In a forked child: the files belong to the parent."""
+        self.lock = threading.RLock()
+        if self.writer is not None:
+            self.dead = True
+
+    # -- records
+
+    def put(self, tensor, phase, kind, module, micro=True, held=False, missing=None, **fields):
+        """Write one tensor; returns its digest. With `held`, the record waits until it is known whether the tensor is the loss; with `missing`, it
+        says why there is no value."""
+        dtype = str(tensor.dtype).replace("torch.", "")
+        if dtype not in DTYPES:
+            self.miss("%s of %s" % (kind, module), "dtype %s" % dtype)
+            return None
+        with torch.no_grad():
+            host, why = (None, missing) if missing else on_host(tensor)
+            record = {"step": self.step}
+            if micro:
+                record["micro"] = self.micro
+            record.update(phase=phase, kind=kind, module=module)
+            record.update((name, value) for name, value in fields.items() if value not in (None, "", 0, False) or name == "param")
+            record.update(order=self.writer.order(), dtype=dtype, shape=list(host.shape if host is not None else tensor.shape))
+            for name, value in sharding_of(tensor).items():
+                record.setdefault(name, value)
+            if why:
+                self.miss("%s of %s" % (kind, module or "the root"), why)
+            if held and host is not None:
+                self.held.append((weakref.ref(tensor), record, host.clone()))
+                return None
+            return self.writer.tensor(record, host, why)
+
+    def put_parameter(self, tensor, parameter, phase, kind, micro=False, slot=None):
+        placement = self.placement_of(parameter.full_name)
+        if phase == "backward":                                   # the rank's own part of a gradient is a replica of nothing
+            placement = [place for place in placement if place["type"] == "shard"]
+        elif parameter.replicated:
+            placement = [{"axis": "dp", "type": "replicate"}] + placement
+        if kind == "optimizer_state" and tensor.dim() == 0:
+            placement = [place for place in placement if place["type"] != "shard"]
+        return self.put(tensor, phase, kind, parameter.module, micro=micro, param=parameter.name, slot=slot, placement=placement or None)
+
+    def placement_of(self, name):
+        return [placement for pattern, placement in self.declared if fnmatch.fnmatchcase(name, pattern)]
+
+    def release_held(self, loss=()):
+        """Write the outputs that were held back, except those that are the loss: they are its record."""
+        held, self.held = self.held, []
+        for ref, record, host in held:
+            tensor = ref()
+            if tensor is None or not any(tensor is root for root in loss):
+                self.writer.tensor(record, host)
+
+    def scalar(self, name, value, micro=False):
+        line = {"step": self.step}
+        if micro:
+            line["micro"] = self.micro
+        line.update(name=name, value=float(value))
+        if self.writer is None:
+            self.early.append(line)
+        else:
+            self.writer.scalar(**line)
+
+    def numbered(self, name):
+        """The name for its first use in the step; `name#1` for the second."""
+        count = self.scalar_names[name]
+        self.scalar_names[name] += 1
+        return "%s#%d" % (name, count) if count else name
+
+    # -- data
+
+    @guarded
+    def loader_started(self, loader):
+        """A pass over a loader begins; returns the loader's number."""
+        number = next((number for number, ref in enumerate(self.loaders) if ref() is loader), None)
+        if number is None:
+            number = len(self.loaders)
+            self.loaders.append(weakref.ref(loader))
+            self.loader_options.append(loader_options(loader))
+        self.batches.epoch(number)
+        return number
+
+    @guarded
+    def batch_fetched(self, loader, batch, ids):
+        self.advance()
+        if self.step >= self.options.end or self.capturing():
+            return
+        tensors = named_slots(batch)
+        if tensors:
+            dropped = self.batches.fetched(loader, tensors, ids)
+            if dropped:
+                self.miss("batch", dropped)
+
+    def put_batches(self, taken):
+        if not self.recording:
+            return
+        for batch, tensors in taken:
+            prefix = "batch%d" % self.batches_put if self.batches_put else ""     # of a second loader, or a second batch
+            self.batches_put += 1
+            for slot, tensor in tensors:
+                rows = tensor.shape[0] if tensor.dim() else None
+                ids = batch.ids if batch.ids is not None and len(batch.ids) == rows else None
+                self.put(tensor, "data", "batch", "", slot=join(prefix, slot), sample_ids=ids)
+
+    # -- forward
+
+    def enter(self, module, args, kwargs):
+        """A module is called. Returns its Frame for leave() and unwind(), or None if nothing inside it is of interest."""
+        stack = self.local.stack
+        if stack and not stack[-1].recorded or "_is_replica" in module.__dict__:   # DataParallel's copies have no names
+            return None
+        if self.in_backward or self.in_grad:
+            return self.recomputed_call(module, args, kwargs) if self.recording and not self.in_grad else None
+        if stack:
+            return self.nested_call(module, args, kwargs)
+        return self.outermost_call(module, args, kwargs)
+
+    @guarded
+    def outermost_call(self, module, args, kwargs):
+        if self.capturing():
+            self.miss("module calls", "a CUDA graph was being captured")
+            return self.push(Frame(module))
+        inputs = call_slots(args, kwargs)
+        if not torch.is_grad_enabled() and not module.training:
+            self.evaluations += 1
+            self.batches.evaluated([tensor for _, tensor in inputs])
+            return self.push(Frame(module))
+        self.advance()
+        self.become_rank()
+        if self.dead:
+            return None
+        if self.recording:
+            self.start(module)
+        self.put_batches(self.batches.consumed_by([tensor for _, tensor in inputs]))
+        if not self.recording:
+            return self.push(Frame(module))
+        return self.call(module, inputs, None)
+
+    @guarded
+    def nested_call(self, module, args, kwargs):
+        return self.call(module, call_slots(args, kwargs), self.local.stack[-1])
+
+    def push(self, frame):
+        self.local.stack.append(frame)
+        return frame
+
+    def unwind(self, frame):
+        stack = self.local.stack
+        while stack and stack.pop() is not frame:
+            pass
+
+    def start(self, module=None):
+        """Start records of all known roots that have none in this step."""
+        if module is not None:
+            self.find_optimizers()
+            if self.names.paths(module) is None:
+                self.names.adopt(module, self.step)
+        roots = [(root, root.ref()) for root in self.names.roots]
+        fresh = [(root, living) for root, living in roots if living is not None and root.started_in != self.step]
+        if fresh:
+            self.names.refresh()
+            self.hook_parameters()
+            for wrapper in [ref() for ref in self.names.ddp[len(self.ddp_options):]]:
+                self.ddp_options.append(ddp_options(wrapper, self.comm_hooks.get(id(wrapper))))
+        for root, living in fresh:
+            root.started_in = self.step
+            self.put_parameters(living, "start")
+            self.put_buffers(living, "start")
+        if module is not None:
+            self.names.root_of(module).used_in = self.step
+
+    def put_parameters(self, root, phase):
+        for tensor in root.parameters():
+            parameter = self.names.parameter(tensor)
+            if parameter is not None:
+                self.put_parameter(tensor, parameter, phase, "param")
+
+    def put_buffers(self, root, phase):
+        for module in root.modules():
+            paths = self.names.paths(module)
+            for name, buffer in module._buffers.items():
+                if buffer is not None and paths:
+                    self.put(buffer, phase, "buffer", paths[0], micro=False, param=name)
+
+    def call(self, module, inputs, parent):
+        path = self.names.path_of(module, parent)
+        frame = Frame(module, path, recorded=True)
+        frame.graded, frame.source = torch.is_grad_enabled(), self.sources.caller()
+        if parent is not None:
+            if parent.graded and not frame.graded:
+                self.reentrant = True
+            if parent.deferred is not None and normalised(parent.path) == normalised(path):
+                parent.deferred, parent.skipped = None, True      # a wrapper and what it wraps: the inner one is recorded
+            caller = next((f for f in reversed(self.local.stack) if f.recorded and not f.skipped and f.deferred is None), None)
+            if caller is not None:
+                frame.parent, frame.parent_call = caller.path, caller.call
+        if any(word in module._modules for word in WRAPPER_WORDS):
+            frame.deferred = [(slot, tensor, tensor.detach().clone()) for slot, tensor in inputs]
+        else:
+            self.open_call(frame, inputs)
+        return self.push(frame)
+
+    def open_call(self, frame, inputs):
+        """Write the call's line, its inputs, and the edges that lead to them."""
+        self.calls_run += 1
+        frame.call = self.counts[frame.path]
+        self.counts[frame.path] += 1
+        frame.original = Original(frame.call, frame.parent, frame.parent_call)
+        self.originals.setdefault(frame.path, []).append(frame.original)
+        self.call_line(frame)
+        for slot, tensor in inputs:
+            frame.original.digests.append(self.put(tensor, "forward", "input", frame.path, call=frame.call, slot=slot))
+            self.put_edges(tensor, frame.path, frame.call, slot)
+        self.calls_recorded += 1
+
+    def call_line(self, frame):
+        line = {"type": "call", "step": self.step, "micro": self.micro, "module": frame.path, "call": frame.call,
+                "order": self.writer.order(), "parent": frame.parent, "parent_call": frame.parent_call, "training": frame.training}
+        if frame.source:
+            line["source"] = frame.source
+        if frame.recompute:
+            line["recompute"] = True
+        self.writer.graph(**line)
+
+    def put_edges(self, tensor, module, call, slot):
+        for (producer, number, output), direct in self.flow.sources(tensor):
+            edge = (producer, number, output, module, call, slot)
+            if edge not in self.edges:
+                self.edges.add(edge)
+                self.writer.graph(type="edge", step=self.step, micro=self.micro,
+                                  **{"from": {"module": producer, "call": number, "slot": output},
+                                     "to": {"module": module, "call": call, "slot": slot}, "direct": direct})
+
+    @guarded
+    def leave(self, frame, output):
+        if frame.skipped or not frame.recorded or not self.recording:
+            return
+        if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
+            inputs, frame.deferred = frame.deferred, None
+            self.open_call(frame, [(slot, copy) for slot, _, copy in inputs])
+        for slot, tensor in named_slots(output):
+            if frame.recompute:
+                self.put(tensor, "backward", "output", frame.path, call=frame.call, slot=slot, recompute=True)
+                if frame.original is None or not frame.original.hooked:
+                    self.hook_output(tensor, frame, slot)
+                continue
+            maybe_loss = tensor.numel() == 1 and tensor.requires_grad and tensor.is_floating_point()
+            self.put(tensor, "forward", "output", frame.path, call=frame.call, slot=slot, held=maybe_loss)
+            self.flow.produce(tensor, (frame.path, frame.call, slot))
+            if self.hook_output(tensor, frame, slot):
+                frame.original.hooked = True
+
+    def hook_output(self, tensor, frame, slot):
+        """Ask the autograd node of an output for the output's total gradient. Returns whether there is such a node.
+
+        A hook on the tensor would report, in PyTorch 1.13, the gradient of a later value after a change in place; the node's does not.
+        """
+        if not tensor.requires_grad or tensor.grad_fn is None:
+            return False
+        outputs = tensor.grad_fn.metadata.setdefault("forkpoint outputs", [])
+        outputs.append((tensor.output_nr, frame.path, frame.call, slot))
+        if len(outputs) == 1:
+            ref = weakref.ref(self)
+
+            def hook(_, gradients):
+                session = ref()
+                if session is not None and not session.dead:
+                    session.output_gradients(gradients, outputs)
+
+            tensor.grad_fn.register_hook(hook)
+        if tensor._is_view():
+            self.views.append((weakref.ref(tensor), version_of(tensor), frame.path, frame.call, slot))
+        return True
+
+    def put_lost_views(self):
+        """After a change in place of its base, a view's node is never run."""
+        for ref, version, path, call, slot in self.views:
+            tensor = ref()
+            if tensor is not None and version_of(tensor) != version and (path, call, slot) not in self.outputs_seen:
+                self.put(tensor, "backward", "grad_output", path, call=call, slot=slot, missing="the output is a view that was changed in place")
+
+    # -- recomputation
+
+    @guarded
+    def recomputed_call(self, module, args, kwargs):
+        """A module runs while backward does: activation checkpointing computes it again."""
+        self.calls_run += 1
+        stack = self.local.stack
+        parent = stack[-1] if stack and stack[-1].recompute else None
+        if parent is None and self.names.paths(module) is None:
+            self.miss("a recomputed call of %s" % type(module).__name__, "it was not called before")
+            return None
+        frame = Frame(module, self.names.path_of(module, parent), recorded=True)
+        frame.recompute, frame.graded, frame.source = True, torch.is_grad_enabled(), self.sources.caller()
+        if any(word in module._modules for word in WRAPPER_WORDS):
+            frame.skipped = True
+            return self.push(frame)
+        inputs = call_slots(args, kwargs)
+        hosts = [(slot, tensor) + on_host(tensor) for slot, tensor in inputs]
+        digests = [hashlib.sha256(bytes_of(host)).hexdigest() if host is not None else None for _, _, host, _ in hosts]
+        frame.original = original = self.original_of(frame.path, parent, digests)
+        if original is not None:
+            original.recomputed = True
+            frame.call, frame.parent, frame.parent_call = original.call, original.parent, original.parent_call
+        self.calls_recorded += 1
+        self.call_line(frame)
+        for slot, tensor in inputs:
+            self.put(tensor, "backward", "input", frame.path, call=frame.call, slot=slot, recompute=True)
+        return self.push(frame)
+
+    def original_of(self, path, parent, digests):
+        """The forward call that is computed again: the one with the same inputs; else by its caller; else the latest."""
+        calls = self.originals.get(path, [])
+        waiting = [call for call in calls if not call.recomputed] or calls
+        same = [call for call in waiting if call.digests == digests]
+        if parent is not None:
+            below = [call for call in waiting if (call.parent, call.parent_call) == (parent.path, parent.call)]
+            return next(iter([call for call in below if call in same] or below or same or waiting), None)
+        return (same or waiting or [None])[-1]
+
+    # -- backward
+
+    @guarded
+    def enter_backward(self, tensors):
+        """The outermost call of the autograd engine: its roots are the loss."""
+        self.advance()
+        self.become_rank()
+        if self.dead or self.capturing():
+            return
+        roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        if self.recording:
+            self.start()
+        self.put_batches(self.batches.consumed_by_loss())
+        if self.recording:
+            self.release_held(roots)
+            self.writer.graph(type="backward", step=self.step, micro=self.micro, root="loss", order=self.writer.order(),
+                              source=self.sources.caller())
+        for number, root in enumerate(roots):
+            name = "loss#%d" % number if number else "loss"
+            if self.recording:
+                self.put(root, "forward", "output", name)
+                self.put_edges(root, name, 0, "")
+            if root.numel() == 1:
+                self.scalar(name, root.detach().item(), micro=True)
+                unscaled = self.unscaled.get(id(root))
+                if unscaled is not None and unscaled[0]() is root:
+                    self.scalar(name.replace("loss", "loss_unscaled"), unscaled[1].item(), micro=True)
+
+    @guarded
+    def leave_backward(self):
+        if self.recording:
+            for parameter, gradient in self.gradients.values():
+                self.put_gradient(parameter, gradient)
+            self.put_lost_views()
+        self.micro += 1
+        self.clear_micro()
+        self.batches.next_micro()
+
+    @guarded
+    def output_gradients(self, gradients, outputs):
+        """The engine has the gradients of a node's outputs. A tensor may be the output of several modules: the outermost comes first."""
+        if not self.recording or not self.in_backward or self.in_grad or self.capturing():
+            return
+        for number, path, call, slot in reversed(outputs):
+            if gradients[number] is not None and (path, call, slot) not in self.outputs_seen:
+                self.outputs_seen.add((path, call, slot))
+                self.put(gradients[number], "backward", "grad_output", path, call=call, slot=slot)
+
+    def hook_parameters(self):
+        for tensor, parameter in [(entry.ref(), entry) for entry in self.names.parameters.values()]:
+            if tensor is None or parameter.hook is not None or not tensor.requires_grad or not tensor.is_leaf:
+                continue
+            ref = weakref.ref(self)
+
+            def hook(gradient, ref=ref, parameter=parameter):
+                session = ref()
+                if session is not None and not session.dead:
+                    session.parameter_gradient(parameter, gradient)
+
+            parameter.hook = tensor.register_hook(hook)
+
+    @guarded
+    def parameter_gradient(self, parameter, gradient):
+        """The engine has a parameter's gradient: this rank's, of this micro-step. One call of the engine makes one total; reentrant checkpointing
+        calls it again for each segment, so there the parts are added up and written at the end."""
+        if not self.recording or not self.in_backward or self.in_grad or self.capturing():
+            return
+        key = parameter.full_name
+        if self.reentrant or self.in_backward > 1:
+            if key in self.gradients_seen:
+                self.miss("gradient of %s" % key, "a part came from a recomputed segment after the rest was written")
+            elif key in self.gradients:
+                self.gradients[key] = (parameter, self.gradients[key][1] + gradient.detach())
+            else:
+                self.gradients[key] = (parameter, gradient.detach().clone())
+        elif key not in self.gradients_seen:
+            self.put_gradient(parameter, gradient)
+
+    def put_gradient(self, parameter, gradient):
+        self.gradients_seen.add(parameter.full_name)
+        self.put_parameter(gradient, parameter, "backward", "grad", micro=True)
+
+    # -- clipping and the optimizer
+
+    @guarded
+    def optimizer_made(self, optimizer):
+        self.know_optimizer(optimizer)
+
+    def know_optimizer(self, optimizer):
+        self.names.optimized.update(id(p) for group in optimizer.param_groups for p in group["params"])
+        for known in self.optimizers:
+            if known.ref() is optimizer:
+                return known
+        self.optimizers.append(KnownOptimizer(optimizer, self.optimizer_steps))
+        return self.optimizers[-1]
+
+    def number_of(self, optimizer):
+        """Number of an optimizer that steps, in the order of first steps. One that is built anew (after a checkpoint) takes the number of its
+        predecessor, which it resembles and which has not stepped since."""
+        known = self.know_optimizer(optimizer)
+        if known.number is None:
+            before = [other for other in self.optimizers if other.number is not None]
+            replaced = [other for other in before if other.kind == known.kind and other.stepped <= known.made]
+            known.number = replaced[0].number if replaced else len({other.number for other in before})
+            self.optimizers = [other for other in self.optimizers if other not in replaced]
+        return known.number
+
+    def find_optimizers(self):
+        """Optimizers made before the recorder was switched on are looked up once, among the variables of the callers."""
+        if not self.optimizers and not self.searched:
+            self.searched = True
+            for value in self.names.visible():
+                if isinstance(value, torch.optim.Optimizer):
+                    self.know_optimizer(value)
+
+    def parameters_of(self, optimizer, number):
+        """[(tensor, Parameter)] of an optimizer."""
+        tensors = [("%d.%d" % (group_number, position), tensor) for group_number, group in enumerate(optimizer.param_groups)
+                   for position, tensor in enumerate(group["params"])]
+        unknown = [(label, tensor) for label, tensor in tensors if self.names.parameter(tensor) is None]
+        if unknown:
+            self.names.name_by_optimizer(unknown, type(optimizer).__name__, number)
+        return [(tensor, self.names.parameter(tensor)) for _, tensor in tensors]
+
+    @guarded
+    def clipping(self, parameters):
+        if not self.recording or self.capturing():
+            return
+        self.release_held()
+        for tensor in parameters:
+            parameter = self.names.parameter(tensor)
+            if parameter is not None:
+                self.reduce(tensor, parameter)
+
+    def reduce(self, tensor, parameter):
+        """The gradient as clipping or the optimizer first sees it; once per step."""
+        if tensor.grad is not None and parameter not in self.reduced:
+            self.reduced[parameter] = self.put_parameter(tensor.grad, parameter, "reduce", "grad")
+            return True
+        return False
+
+    @guarded
+    def clipped(self, norm):
+        if norm is None or self.capturing():
+            return
+        if hasattr(norm, "full_tensor"):
+            self.miss("grad_norm", "the norm is spread over ranks, and gathering it would be a collective")
+            return
+        self.scalar(self.numbered("grad_norm"), norm.detach().item() if isinstance(norm, torch.Tensor) else norm)
+
+    @guarded
+    def enter_optimizer(self, optimizer, has_closure):
+        self.know_optimizer(optimizer)
+        if has_closure:
+            self.advance()                                        # the forward in it belongs to this step
+        else:
+            self.before_update(optimizer)
+
+    @guarded
+    def closure_done(self, optimizer):
+        """Optimizers that take a closure get their gradients inside step()."""
+        self.before_update(optimizer)
+
+    def before_update(self, optimizer):
+        number = self.number_of(optimizer)
+        if number in self.entered or self.writer is None or self.capturing():
+            return                                                # a closure may be evaluated several times
+        self.entered.add(number)
+        if len(self.optimizer_options.get(number, {"groups": ()})["groups"]) != len(optimizer.param_groups):
+            self.optimizer_options[number] = optimizer_options(optimizer)
+        for group_number, group in enumerate(optimizer.param_groups):
+            rate = self.rates.setdefault((number, group_number), len(self.rates))
+            if "lr" in group:
+                self.scalar("lr/%d" % rate if rate else "lr", group["lr"])
+        if not self.recording:
+            return
+        self.release_held()
+        owned = self.parameters_of(optimizer, number)
+        before = [(tensor, parameter, self.reduce(tensor, parameter)) for tensor, parameter in owned]
+        for tensor, parameter, fresh in before:
+            if tensor.grad is not None and not fresh:
+                host, _ = on_host(tensor.grad)
+                if host is not None and hashlib.sha256(bytes_of(host)).hexdigest() != self.reduced.get(parameter):
+                    self.put_parameter(tensor.grad, parameter, "optimizer", "grad")
+        self.put_state(optimizer, owned, "@before")
+
+    def put_state(self, optimizer, owned, suffix):
+        for tensor, parameter in owned:
+            state = optimizer.state.get(tensor) if hasattr(optimizer.state, "get") else None
+            for name, value in list((state or {}).items()):
+                if isinstance(value, (bool, str)) or value is None:
+                    continue
+                if isinstance(value, (int, float)):
+                    value = torch.tensor(value, dtype=torch.int64 if isinstance(value, int) else torch.float64, device="cpu")
+                for slot, item in tensors_in(value, str(name)):
+                    self.put_parameter(item, parameter, "optimizer", "optimizer_state", slot=slot + suffix)
+
+    @guarded
+    def leave_optimizer(self, optimizer):
+        self.optimizer_steps += 1
+        self.know_optimizer(optimizer).stepped = self.optimizer_steps
+        self.updated = True
+        if self.writer is None or self.capturing():
+            return
+        if self.recording:
+            owned = self.parameters_of(optimizer, self.number_of(optimizer))
+            if any(parameter in self.updated_parameters for _, parameter in owned):
+                self.miss("second update of the same parameters in one step", "a step has one record of each parameter")
+                return
+            self.updated_parameters.update(parameter for _, parameter in owned)
+            self.put_state(optimizer, owned, "")
+            for tensor, parameter in owned:
+                self.put_parameter(tensor, parameter, "optimizer", "param")
+            if not self.buffers_written:
+                self.buffers_written = True
+                for root in self.names.roots:
+                    if root.ref() is not None:
+                        self.put_buffers(root.ref(), "optimizer")
+        if not self.first_update:
+            self.first_update = True                              # now the optimizers are known: worth keeping if the process is killed
+            self.write_rank("recording")
+
+    @guarded
+    def scaled(self, loss, result):
+        """GradScaler.scale: remember what the loss was before."""
+        if isinstance(loss, torch.Tensor) and loss.numel() == 1 and isinstance(result, torch.Tensor) and not self.capturing():
+            self.unscaled[id(result)] = (weakref.ref(result), loss.detach().clone())
+
+    @guarded
+    def scaler_stepped(self, scaler, optimizer, steps_before):
+        """GradScaler.step returned; it leaves the optimizer's step out when a gradient is not finite."""
+        if self.writer is None:
+            return
+        self.scalar(self.numbered("loss_scale"), scaler.get_scale())
+        if self.optimizer_steps == steps_before:
+            self.scalar(self.numbered("skipped_step"), 1)
+            if self.recording:
+                self.release_held()
+                for tensor, parameter in self.parameters_of(optimizer, self.number_of(optimizer)):
+                    self.reduce(tensor, parameter)
+            self.updated = True
+
+    # -- what the script asks for (Recorder)
+
+    @guarded
+    def user_step(self, number):
+        self.manual, self.updated = True, False
+        if number != self.step:
+            self.begin_step(int(number))
+
+    @guarded
+    def user_scalar(self, name, value):
+        self.scalar(self.numbered(str(name)), value.detach().item() if isinstance(value, torch.Tensor) else value)
+
+    @guarded
+    def user_tensor(self, name, tensor):
+        self.become_rank()
+        if not self.recording:
+            return
+        name, micro = str(name), self.micro
+        if micro and not self.counts:                             # after the last backward: it still belongs to that micro-step
+            self.micro -= 1
+        if name not in self.names.described:
+            self.names.described.add(name)
+            self.writer.graph(type="module", path=name, **{"class": "Recorder.tensor", "parameters": [], "buffers": []})
+        frame = Frame(None, name)
+        frame.call, frame.source = self.user_calls[name, self.micro], self.sources.caller()
+        self.user_calls[name, self.micro] += 1
+        self.call_line(frame)
+        for slot, item in named_slots(tensor):
+            self.put(item, "forward", "output", name, call=frame.call, slot=slot, placement=self.placement_of(name) or None)
+        self.micro = micro
+
+    @guarded
+    def user_placement(self, pattern, placement):
+        self.declared.append((pattern, placement))
+
+
+def readable_size(size):
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return "%d %s" % (size, unit) if unit == "bytes" else "%.1f %s" % (size, unit)
+        size /= 1000
+
+
+# ------------------------------------------------------------------------------------------------ environment
+
+
+class Description:
+    """What surrounds the numbers: versions, switches, configuration, code. Only what is on a list is taken from the environment."""
+
+    PREFIXES = ("NCCL_", "GLOO_", "TORCH_", "TORCHINDUCTOR_", "TORCHDYNAMO_", "PYTORCH_", "CUDA_", "CUBLAS_", "CUDNN_", "OMP_", "MKL_", "KMP_",
+                "OPENBLAS_", "HIP_", "ROCM_")
+    NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NVIDIA_TF32_OVERRIDE", "PYTHONHASHSEED",
+             "TORCHELASTIC_RESTART_COUNT", "SLURM_PROCID", "SLURM_NTASKS")
+
+    def __init__(self, session):
+        self.session = session
+        value = session.masker.value
+        self.fixed = {}
+        for key, read in (("environment", self.environment), ("flags", self.flags), ("code", self.code)):
+            self.fixed[key] = value(self.attempt(key, read) or {})
+        self.initial_seed = torch.initial_seed()
+        self.groups, self.place = [], None
+
+    def attempt(self, what, read):
+        try:
+            return read()
+        except Exception as error:
+            self.session.miss(what, "%s: %s" % (type(error).__name__, error))
+            return None
+
+    def fields(self):
+        """The keys of rank.json that describe the run, as far as they are known by now."""
+        session, value = self.session, self.session.masker.value
+        result = dict(self.fixed)
+        result["config"] = {"argv": session.argv, "optimizers": value(list(session.optimizer_options.values())),
+                            "loaders": value(session.loader_options), "ddp": value(session.ddp_options)}
+        result["seeds"] = {"torch": session.seeds, "initial": self.initial_seed}
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized():     # scripts leave the process group before they end
+            self.groups = self.attempt("process groups", self.process_groups) or self.groups
+            self.place = self.attempt("coordinates", self.coordinates) or self.place
+        result["process_groups"] = self.groups
+        if self.place:
+            result["coordinates"] = self.place
+        device = self.device()
+        if device:
+            result["device"] = device
+        return result
+
+    def environment(self):
+        values = {"torch": torch.__version__, "python": platform.python_version(), "platform": platform.platform(),
+                  "machine": platform.machine(), "cpu_count": os.cpu_count(), "torch_git": getattr(torch.version, "git_version", None),
+                  "cuda": torch.version.cuda, "hip": getattr(torch.version, "hip", None),
+                  "torch_config": self.torch_config()}
+        capability = getattr(getattr(torch.backends, "cpu", None), "get_cpu_capability", None)
+        if capability:
+            values["cpu_capability"] = capability()
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            values["gpu"] = torch.cuda.get_device_name()
+            values["gpu_capability"] = "%d.%d" % torch.cuda.get_device_capability()
+            values["cudnn"] = torch.backends.cudnn.version()
+        for name, text in sorted(os.environ.items()):
+            if name in self.NAMES or name.startswith(self.PREFIXES):
+                values["env." + name] = text
+        return {key: item for key, item in values.items() if item is not None}
+
+    @staticmethod
+    def torch_config():
+        """How PyTorch was built (BLAS, instruction sets), without the compiler's flags."""
+        lines = [line.strip(" -") for line in torch.__config__.show().splitlines() if line.strip()]
+        return re.sub(r"CXX_FLAGS=[^,]*, ", "", "; ".join(lines))
+
+    def flags(self):
+        cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+        values = {"deterministic": torch.are_deterministic_algorithms_enabled,
+                  "deterministic_warn_only": torch.is_deterministic_algorithms_warn_only_enabled,
+                  "matmul_precision": torch.get_float32_matmul_precision, "tf32_matmul": lambda: cuda.allow_tf32,
+                  "tf32_cudnn": lambda: cudnn.allow_tf32, "cudnn_enabled": lambda: cudnn.enabled,
+                  "cudnn_deterministic": lambda: cudnn.deterministic, "cudnn_benchmark": lambda: cudnn.benchmark,
+                  "fp16_reduced_precision_reduction": lambda: cuda.allow_fp16_reduced_precision_reduction,
+                  "bf16_reduced_precision_reduction": lambda: cuda.allow_bf16_reduced_precision_reduction,
+                  "num_threads": torch.get_num_threads, "num_interop_threads": torch.get_num_interop_threads,
+                  "default_dtype": lambda: str(torch.get_default_dtype()).replace("torch.", ""),
+                  "anomaly_detection": torch.is_anomaly_enabled, "mkldnn": torch.backends.mkldnn.is_available,
+                  "autocast_cuda": lambda: torch.is_autocast_enabled(),
+                  "autocast_cpu": lambda: torch.is_autocast_enabled("cpu") if hasattr(torch, "get_autocast_dtype")
+                  else torch.is_autocast_cpu_enabled()}
+        result = {}
+        for name, read in values.items():
+            with contextlib.suppress(Exception):                  # a switch that this version does not have
+                result[name] = read()
+        return result
+
+    def process_groups(self):
+        distributed = torch.distributed
+        c10d = sys.modules["torch.distributed.distributed_c10d"]
+        world = getattr(c10d, "_world", None)
+        groups = getattr(world, "pg_group_ranks", None) or getattr(c10d, "_pg_group_ranks", None) or {}
+        result = []
+        for group, ranks in groups.items():
+            with contextlib.suppress(Exception):                  # a group that this rank is not in
+                result.append({"backend": distributed.get_backend(group), "ranks": sorted(ranks)})
+        return result or [{"backend": distributed.get_backend(), "ranks": list(range(distributed.get_world_size()))}]
+
+    def coordinates(self):
+        for module in [ref() for ref in self.session.names.ddp]:
+            if module is not None:
+                return {"dp": torch.distributed.get_rank(module.process_group)}
+        return None
+
+    def device(self):
+        for parameter in self.session.names.parameters.values():
+            tensor = parameter.ref()
+            if tensor is not None:
+                return str(tensor.device)
+        return None
+
+    def code(self):
+        """The script's name and the state of its git checkout, if it has one and git answers in time."""
+        script = sys.argv[0] if sys.argv else ""
+        values = {"script": os.path.basename(script)}
+        folder = os.path.dirname(os.path.abspath(script))
+        checkout = folder
+        while not os.path.exists(os.path.join(checkout, ".git")):
+            parent = os.path.dirname(checkout)
+            if parent == checkout:
+                return values
+            checkout = parent
+
+        def git(*arguments):
+            return subprocess.run(("git", "-C", folder) + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  timeout=5, check=True, env=dict(os.environ, GIT_OPTIONAL_LOCKS="0")).stdout.decode().strip()
+
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            values["git_head"] = git("rev-parse", "HEAD")
+            values["git_dirty"] = bool(git("status", "--porcelain", "--untracked-files=no"))
+        return values
+
+
+def optimizer_options(optimizer):
+    groups = [{key: value for key, value in group.items() if key not in ("params", "param_names")} for group in optimizer.param_groups]
+    return {"class": type(optimizer).__name__, "groups": groups}
+
+
+def ddp_options(module, comm_hook):
+    values = {name: getattr(module, name) for name in ("find_unused_parameters", "broadcast_buffers", "gradient_as_bucket_view", "static_graph")
+              if hasattr(module, name)}
+    if hasattr(module, "bucket_bytes_cap"):
+        values["bucket_cap_mb"] = module.bucket_bytes_cap / (1 << 20)
+    if getattr(module, "mixed_precision", None):
+        values["mixed_precision"] = str(module.mixed_precision)
+    if comm_hook:
+        values["comm_hook"] = comm_hook
+    return values
+
+
+def loader_options(loader):
+    """What of a DataLoader decides which samples come in which order."""
+    values = {name: getattr(loader, name, None) for name in ("batch_size", "num_workers", "drop_last", "pin_memory", "prefetch_factor",
+                                                             "persistent_workers", "in_order")}
+    sampler = getattr(loader, "sampler", None)
+    values["sampler"] = type(sampler).__name__
+    for name in ("shuffle", "seed", "epoch", "num_replicas", "rank", "num_samples", "replacement"):
+        with contextlib.suppress(Exception):
+            value = getattr(sampler, name)
+            if isinstance(value, (bool, int, float, str)):
+                values["sampler_" + name] = value
+    values["dataset"] = type(getattr(loader, "dataset", None)).__name__
+    with contextlib.suppress(Exception):
+        values["dataset_length"] = len(loader.dataset)
+    return {key: value for key, value in values.items() if value is not None}
+
+
+# ------------------------------------------------------------------------------------------------ wrappers around PyTorch
+
+
+class Patches:
+    """The functions of PyTorch that are replaced while a Session records, and what they were."""
+
+    def __init__(self, session):
+        self.session, self.undo = session, []
+
+    def replace(self, owner, name, new):
+        old = owner.__dict__[name] if isinstance(owner, type) else getattr(owner, name)
+        setattr(owner, name, new)
+        self.undo.append((owner, name, old, new))
+
+    def replace_function(self, owner, name, make):
+        """Also where the function was imported by name already."""
+        old = getattr(owner, name, None)
+        if old is None:
+            return
+        new = functools.wraps(old)(make(old))
+        for module in list(sys.modules.values()):
+            if isinstance(module, types.ModuleType) and module.__dict__.get(name) is old:
+                self.replace(module, name, new)
+
+    def restore(self):
+        for owner, name, old, new in reversed(self.undo):
+            current = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
+            if current is new:
+                setattr(owner, name, old)
+        self.undo = []
+
+    def install(self):
+        for part in (self.modules, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp):
+            try:
+                part()
+            except Exception as error:                            # a PyTorch that lacks one of them is still worth recording
+                self.session.miss("everything that %s would show" % part.__name__, "%s: %s" % (type(error).__name__, error))
+
+    def modules(self):
+        session, local = self.session, self.session.local
+        original = torch.nn.Module.__call__
+        is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
+        tracing = torch._C._get_tracing_state
+
+        # is_compiling() comes first: the compiler then traces the original call, without a graph break.
+        def __call__(self, *args, **kwargs):
+            if is_compiling() or session.dead or local.quiet or tracing() is not None:
+                return original(self, *args, **kwargs)
+            frame = session.enter(self, args, kwargs)
+            if frame is None:
+                return original(self, *args, **kwargs)
+            try:
+                output = original(self, *args, **kwargs)
+                if frame.recorded:
+                    session.leave(frame, output)
+                return output
+            finally:                                              # checkpointing leaves a recomputation by an exception
+                session.unwind(frame)
+
+        self.replace(torch.nn.Module, "__call__", __call__)
+
+    def autograd(self):
+        session = self.session
+
+        def make_backward(original):
+            def backward(tensors, *args, **kwargs):
+                if session.dead:
+                    return original(tensors, *args, **kwargs)
+                if session.in_backward:                           # reentrant checkpointing
+                    session.in_backward += 1
+                    try:
+                        return original(tensors, *args, **kwargs)
+                    finally:
+                        session.in_backward -= 1
+                if not isinstance(tensors, torch.Tensor):
+                    tensors = list(tensors)
+                session.enter_backward(tensors)
+                session.in_backward += 1
+                try:
+                    return original(tensors, *args, **kwargs)
+                finally:
+                    session.in_backward -= 1
+                    session.leave_backward()
+            return backward
+
+        def make_grad(original):
+            def grad(*args, **kwargs):
+                if session.recording and not session.in_backward and not session.dead:
+                    session.miss("gradients taken by torch.autograd.grad", "only backward is observed")
+                session.in_grad += 1
+                try:
+                    return original(*args, **kwargs)
+                finally:
+                    session.in_grad -= 1
+            return grad
+
+        self.replace_function(torch.autograd, "backward", make_backward)  # Tensor.backward looks it up there
+        self.replace_function(torch.autograd, "grad", make_grad)
+
+    def optimizers(self):
+        session, patches, base = self.session, self, torch.optim.Optimizer
+        original = base.__init__
+
+        @functools.wraps(original)
+        def __init__(self, *args, **kwargs):
+            original(self, *args, **kwargs)
+            patches.wrap_step(type(self))
+            session.optimizer_made(self)
+
+        self.replace(base, "__init__", __init__)
+        todo = list(base.__subclasses__())
+        while todo:
+            cls = todo.pop()
+            self.wrap_step(cls)
+            todo += cls.__subclasses__()
+
+    def wrap_step(self, cls):
+        cls = next((c for c in cls.__mro__ if "step" in c.__dict__), None)
+        if cls is None or cls is torch.optim.Optimizer or getattr(cls.__dict__["step"], "_forkpoint", None) is self:
+            return
+        # Wrappers of Accelerate and Lightning may skip the step: the optimizer inside tells when it is made.
+        if cls.__module__.split(".")[0] in ("accelerate", "lightning", "pytorch_lightning"):
+            return
+        session, original = self.session, cls.__dict__["step"]
+        is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
+
+        @functools.wraps(original)
+        def step(optimizer, *args, **kwargs):
+            if is_compiling() or session.dead or session.local.optimizers:
+                return original(optimizer, *args, **kwargs)
+            closure = args[0] if args else kwargs.get("closure")
+            if callable(closure):
+                def observed(*a, **k):
+                    result = closure(*a, **k)
+                    session.closure_done(optimizer)
+                    return result
+                if args:
+                    args = (observed,) + args[1:]
+                else:
+                    kwargs = dict(kwargs, closure=observed)
+            session.enter_optimizer(optimizer, callable(closure))
+            session.local.optimizers.append(optimizer)
+            try:
+                result = original(optimizer, *args, **kwargs)
+                session.leave_optimizer(optimizer)
+                return result
+            finally:
+                session.local.optimizers.pop()
+
+        step.hooked = True                                        # keeps Optimizer from wrapping it once more for its profiler
+        step._forkpoint = self
+        self.replace(cls, "step", step)
+
+    def clipping(self):
+        session = self.session
+        clip_grad = sys.modules["torch.nn.utils.clip_grad"]
+
+        def make(original):
+            def clip(parameters, *args, **kwargs):
+                if not isinstance(parameters, torch.Tensor):
+                    parameters = list(parameters)                 # a generator can be read once only
+                session.clipping([parameters] if isinstance(parameters, torch.Tensor) else parameters)
+                norm = original(parameters, *args, **kwargs)
+                session.clipped(norm)
+                return norm
+            return clip
+
+        for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"):
+            self.replace_function(clip_grad, name, make)
+
+    def scaler(self):
+        session = self.session
+        cls = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
+        original_step, original_scale = cls.step, cls.scale
+
+        @functools.wraps(original_step)
+        def step(self, optimizer, *args, **kwargs):
+            before = session.optimizer_steps
+            result = original_step(self, optimizer, *args, **kwargs)
+            if self.is_enabled():
+                session.scaler_stepped(self, optimizer, before)
+            return result
+
+        @functools.wraps(original_scale)
+        def scale(self, outputs):
+            result = original_scale(self, outputs)
+            if self.is_enabled():
+                session.scaled(outputs, result)
+            return result
+
+        self.replace(cls, "step", step)
+        self.replace(cls, "scale", scale)
+
+    def loaders(self):
+        session = self.session
+        cls = torch.utils.data.dataloader._BaseDataLoaderIter
+        original_init, original_reset, original_index, original_next = cls.__init__, cls._reset, cls._next_index, cls.__next__
+
+        @functools.wraps(original_init)
+        def __init__(self, loader, *args, **kwargs):
+            original_init(self, loader, *args, **kwargs)
+            self.__dict__["_forkpoint_loader"] = session.loader_started(loader)
+
+        @functools.wraps(original_reset)
+        def _reset(self, loader, *args, **kwargs):
+            self.__dict__["_forkpoint_ids"] = collections.deque() # without the indices of an epoch that was not read to its end
+            session.loader_started(loader)
+            return original_reset(self, loader, *args, **kwargs)
+
+        @functools.wraps(original_index)
+        def _next_index(self):
+            index = original_index(self)
+            self.__dict__.setdefault("_forkpoint_ids", collections.deque()).append(index)
+            return index
+
+        @functools.wraps(original_next)
+        def __next__(self):
+            session.local.quiet += 1                              # transforms may be modules
+            try:
+                batch = original_next(self)
+            finally:
+                session.local.quiet -= 1
+            ids = self.__dict__.get("_forkpoint_ids")
+            ids = ids.popleft() if ids and getattr(self, "_in_order", True) else None
+            ids = list(ids) if isinstance(ids, (list, tuple)) and all(type(i) is int for i in ids) else None
+            session.batch_fetched(self.__dict__.get("_forkpoint_loader"), batch, ids)
+            return batch
+
+        for name, new in (("__init__", __init__), ("_reset", _reset), ("_next_index", _next_index), ("__next__", __next__)):
+            self.replace(cls, name, new)
+
+    def seeds(self):
+        session = self.session
+
+        def make(original):
+            def manual_seed(seed):
+                if not session.dead and not session.local.quiet:
+                    session.seeds.append(int(seed))
+                return original(seed)
+            return manual_seed
+
+        self.replace_function(torch, "manual_seed", make)
+
+    def ddp(self):
+        session, cls = self.session, torch.nn.parallel.DistributedDataParallel
+
+        def make(original):
+            @functools.wraps(original)
+            def register(self, *args, **kwargs):
+                result = original(self, *args, **kwargs)
+                hook = (args or tuple(kwargs.values()))[-1]
+                session.comm_hooks[id(self)] = getattr(hook, "__name__", str(hook))
+                return result
+            return register
+
+        for name in ("register_comm_hook", "_register_builtin_comm_hook"):
+            if name in cls.__dict__:
+                self.replace(cls, name, make(cls.__dict__[name]))
+
+
+# ------------------------------------------------------------------------------------------------ switching it on
+
+active = None                  # the Session of this process
+
+
+def install(options):
+    """Start recording in this process; PyTorch has been imported."""
+    global torch, active
+    torch = sys.modules["torch"]
+    active = Session(options)
+    active.patches = Patches(active)
+    active.patches.install()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=active.after_fork)
+    return active
+
+
+class Recorder:
+    """Records what runs inside `with Recorder("runs/a", steps="0:3") as recorder:`.
+
+    Under the command line's recorder it joins that recording, so that a script can use it in both cases.
+    """
+
+    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False):
+        self.options = Options(out, steps, level, name, overwrite)
+        self.session, self.joined = None, False
+
+    def start(self):
+        import torch as _                                         # noqa: F401
+        if active is not None and not active.dead:
+            self.session, self.joined = active, True
+        else:
+            try:
+                claim_output(self.options)
+            except UsageError as error:
+                raise FileExistsError(str(error)) from None
+            self.session = install(self.options)
+        return self
+
+    def stop(self, error=None):
+        if self.session is not None and not self.joined:
+            self.session.close(error)
+            self.session.patches.restore()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, error, trace):
+        self.stop(None if isinstance(error, SystemExit) and not error.code else error)
+
+    def step(self, number):
+        """The training is in step `number` from here on; without it, steps are counted by the optimizer's."""
+        self.session.user_step(number)
+
+    def scalar(self, name, value):
+        """Record a number of the current step, such as an evaluation's accuracy."""
+        self.session.user_scalar(name, value)
+
+    def tensor(self, name, tensor):
+        """Record a tensor under a name of your own."""
+        self.session.user_tensor(name, tensor)
+
+    def placement(self, name, axis, type, dim=None, op=None):
+        """Say how tensors are spread over ranks: names may hold * and ?; `type` is replicate, shard (along `dim`) or partial (`op` sum or mean).
+
+            recorder.placement("layers.*.up.weight", axis="tp", type="shard", dim=0)
+        """
+        if type not in ("replicate", "shard", "partial"):
+            raise ValueError("placement type %r: expected replicate, shard or partial" % (type,))
+        placement = {"axis": axis, "type": type}
+        if type == "shard":
+            placement["dim"] = int(dim)
+        if type == "partial":
+            placement["op"] = op or "sum"
+        self.session.user_placement(name, placement)
+
+
+class TorchFinder(importlib.abc.MetaPathFinder):
+    """Calls `installed()` right after PyTorch has been imported, whoever imports it."""
+
+    def __init__(self, installed):
+        self.installed = installed
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute, installed = spec.loader.exec_module, self.installed
+
+        def exec_module(module):
+            execute(module)
+            installed()
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def when_torch_is_imported(options):
+    def installed():
+        try:
+            install(options)
+        except Exception as error:
+            say("this process is not recorded: %s: %s" % (type(error).__name__, error))
+
+    if "torch" in sys.modules:
+        installed()
+    else:
+        sys.meta_path.insert(0, TorchFinder(installed))
+
+
+# ------------------------------------------------------------------------------------------------ child processes
+
+# Python imports sitecustomize at its start. Ours costs nothing in processes that do not import PyTorch, and runs the one that it hides.
+SITECUSTOMIZE = '''# Written by forkpoint_recorder for the time of one recording.
+def _forkpoint():
+    import importlib.machinery, importlib.util, json, os, sys
+    here = os.path.dirname(os.path.abspath(__file__))
+
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name != "torch":
+                return None
+            sys.meta_path.remove(Finder)
+            try:
+                options = json.loads(os.environ["FORKPOINT_RECORDER"])
+                spec = importlib.util.spec_from_file_location("forkpoint_recorder", options["recorder"])
+                recorder = sys.modules["forkpoint_recorder"] = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(recorder)
+                recorder.begin_in_child()
+            except Exception as error:
+                sys.stderr.write("forkpoint: this process is not recorded: %s\\n" % error)
+            return importlib.util.find_spec("torch")
+
+    if "FORKPOINT_RECORDER" in os.environ:
+        sys.meta_path.insert(0, Finder)
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", [p for p in sys.path if os.path.abspath(p or ".") != here])
+    if spec is not None and spec.loader is not None:
+        module = sys.modules["sitecustomize"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+_forkpoint()
+'''
+
+
+def begin_in_child():
+    """Called by sitecustomize in a process below a recorded one, when it is about to import PyTorch."""
+    watch_exit()
+    when_torch_is_imported(Options.from_json(os.environ[OPTIONS_VARIABLE]))
+
+
+def watch_exit():
+    """Learn how a script ends that we do not run ourselves: uncaught exceptions, and sys.exit with a status."""
+    hook, leave = sys.excepthook, sys.exit
+
+    def excepthook(kind, error, trace):
+        if active is not None:
+            active.fail(error)
+        hook(kind, error, trace)
+
+    def leave_with(status=None):
+        if active is not None and status:
+            active.fail(SystemExit(status))
+        leave(status)
+
+    sys.excepthook, sys.exit = excepthook, leave_with
+    quitter = type(getattr(builtins, "exit", None))               # exit() and quit(), which raise by themselves
+    if quitter.__name__ == "Quitter":
+        def quit_with(self, code=None):
+            leave_with(code)
+        quitter.__call__ = quit_with
+
+
+@contextlib.contextmanager
+def children_recorded(options, environment):
+    """While open, Python processes that get `environment` are recorded. The folder lies beside the bundle: other nodes see it too."""
+    os.makedirs(os.path.dirname(options.out), exist_ok=True)
+    site = "%s.site-%s-%d" % (options.out, socket.gethostname(), os.getpid())
+    site = os.path.join(os.path.dirname(site), "." + os.path.basename(site))
+    os.makedirs(site, exist_ok=True)
+    with open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
+        file.write(SITECUSTOMIZE)
+    environment["PYTHONPATH"] = os.pathsep.join([site] + [p for p in [environment.get("PYTHONPATH")] if p])
+    environment[OPTIONS_VARIABLE] = options.to_json()
+    owner = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(site, ignore_errors=True)
+
+
+# ------------------------------------------------------------------------------------------------ the command line
+
+
+def run_command(options, command):
+    """Run any command with recording switched on in the processes below it; returns its exit status."""
+    options.run_id = str(uuid.uuid4())
+    environment = dict(os.environ)
+    with children_recorded(options, environment):
+        try:
+            process = subprocess.Popen(command, env=environment)
+        except OSError as error:
+            raise UsageError("cannot run %s: %s" % (command[0], error.strerror)) from None
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda received, _: process.send_signal(received))
+        while True:
+            try:
+                status = process.wait()
+                break
+            except KeyboardInterrupt:                             # the terminal has sent it to the command as well
+                continue
+    if not rank_folders(options.out):
+        say("nothing was recorded: no process below the command trained with PyTorch")
+    return 128 - status if status < 0 else status
+
+
+def script_code(arguments, as_module):
+    """(code, module object for __main__, argv) of what is to run."""
+    main = types.ModuleType("__main__")
+    main.__builtins__ = builtins
+    if as_module:
+        sys.path[0] = os.getcwd()
+        try:
+            spec = importlib.util.find_spec(arguments[0])
+            if spec is not None and spec.submodule_search_locations is not None:
+                spec = importlib.util.find_spec(arguments[0] + ".__main__")
+        except ModuleNotFoundError:
+            spec = None
+        code = spec.loader.get_code(spec.name) if spec is not None and spec.loader is not None else None
+        if code is None:
+            raise UsageError("no module named %s" % arguments[0])
+        main.__spec__, main.__file__, main.__package__, main.__loader__ = spec, spec.origin, spec.parent, spec.loader
+        return code, main, [spec.origin] + arguments[1:]
+    path = arguments[0]
+    if os.path.isdir(path):
+        raise UsageError("%s is a folder; to record a command, put -- before it" % path)
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+    except OSError as error:
+        hint = "; to record a command, put -- before it" if shutil.which(path) else ""
+        raise UsageError("cannot read %s: %s%s" % (path, error.strerror, hint)) from None
+    sys.path[0] = os.path.dirname(os.path.abspath(path))
+    path = os.path.abspath(path) if sys.version_info >= (3, 9) else path
+    main.__file__, main.__spec__ = path, None
+    try:
+        return compile(source, path, "exec", dont_inherit=True), main, list(arguments)
+    except (SyntaxError, ValueError) as error:
+        raise UsageError("%s is no Python script (%s); to record a command, put -- before it" % (path, error)) from None
+
+
+def run_script(options, arguments, as_module):
+    """Run a script in this process as Python would; ends with its exit status.
+
+    The module `__main__` stays the script's after it returned: what it registered for the exit, and what it pickles there, needs it.
+    """
+    code, main, sys.argv = script_code(arguments, as_module)
+    sys.modules[MODULE_NAME] = sys.modules["__main__"]
+    sys.modules["__main__"] = main
+    when_torch_is_imported(options)
+    stack = contextlib.ExitStack()
+    stack.enter_context(children_recorded(options, os.environ))
+    atexit.register(stack.close)
+    error = None
+    try:
+        exec(code, main.__dict__)
+    except BaseException as raised:
+        error = raised
+    failed = error if not isinstance(error, SystemExit) or error.code else None
+    rank, _ = rank_from_environment()
+    if active is not None:
+        if active.writer is None and (rank is not None or not rank_folders(options.out)):
+            say("nothing was recorded: no training forward or backward ran in this process")
+        active.close(failed)
+    elif rank is not None or not rank_folders(options.out):
+        say("nothing was recorded: the script did not import PyTorch")
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        raise error
+    if error is not None:
+        error.__traceback__ = error.__traceback__.tb_next         # without our own frame
+        sys.excepthook(type(error), error, error.__traceback__)
+        sys.exit(1)
+
+
+def split_arguments(argv):
+    """(our options, "script" or "module" or "command" or None, what follows)."""
+    with_value = ("--out", "-o", "--steps", "--level", "--name")
+    position = 0
+    while position < len(argv):
+        argument = argv[position]
+        if argument == "--":
+            return argv[:position], "command", argv[position + 1:]
+        if argument == "-m":
+            return argv[:position], "module", argv[position + 1:]
+        if not argument.startswith("-"):
+            return argv[:position], "script", argv[position:]
+        position += 2 if argument in with_value else 1
+    return argv, None, []
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(
+        prog="forkpoint_recorder.py", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s --out RUN [options] script.py ARGS\n"
+              "       %(prog)s --out RUN [options] -m MODULE ARGS\n"
+              "       %(prog)s --out RUN [options] -- COMMAND ARGS",
+        description="Record a PyTorch training run into the bundle RUN.forkpoint.",
+        epilog="A script runs in this process: with several ranks, start each one so, with the same --out. After --, any command\n"
+               "is run (torchrun, srun, accelerate, a shell script), and every Python process below it that trains is recorded.\n\n"
+               "examples:\n"
+               "  %(prog)s --out runs/one train.py --lr 0.1\n"
+               "  %(prog)s --out runs/two --steps 0:2 -- torchrun --nproc_per_node 2 train.py --lr 0.1\n")
+    parser.add_argument("-o", "--out", metavar="RUN", required=True, help="folder of the bundle; .forkpoint is added to it")
+    parser.add_argument("--steps", default="0:3", metavar="A:B",
+                        help="record the tensors of steps A to B-1, counted from 0 (default: 0:3); scalars are recorded in all steps")
+    parser.add_argument("--level", default="module", metavar="LEVEL", help="module: inputs, outputs and gradients of modules (default)")
+    parser.add_argument("--name", help="name of the run (default: the name of the folder)")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing recording")
+    parser.add_argument("--version", action="version", version=VERSION)
+    own, kind, rest = split_arguments(sys.argv[1:] if argv is None else argv)
+    given = parser.parse_args(own)
+    if kind is None or not rest:
+        parser.error("what is to be recorded? Give a script, -m MODULE, or -- COMMAND")
+    try:
+        options = Options(given.out, given.steps, given.level, given.name, given.overwrite)
+        claim_output(options)
+        if kind == "command":
+            sys.exit(run_command(options, rest))
+        run_script(options, rest, kind == "module")
+    except UsageError as error:
+        say(error)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
