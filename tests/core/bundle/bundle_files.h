@@ -79,8 +79,7 @@ inline nlohmann::json bundleInfo(int worldSize, const std::string& run = "made")
     return {{"name", run}, {"run_id", "made-1"}, {"world_size", worldSize}};
 }
 
-template <class T>
-std::span<const std::byte> bytesOf(const std::vector<T>& values)
+template <class T> std::span<const std::byte> bytesOf(const std::vector<T>& values)
 {
     return std::as_bytes(std::span(values));
 }
@@ -99,7 +98,8 @@ inline TensorRecord record(Phase phase, Kind kind, std::string module, Shape sha
 }
 
 /// A small bundle to be damaged: `made.forkpoint` with `ranks` ranks, and on each: two modules, a call, an edge, three scalars, and three
-/// tensors: start/param of fc [2, 2] = 1 2 3 4 at 0, forward/output of fc [3] = 5 6 7 at 64, optimizer/param of fc [2, 2] = 8 9 10 11 at 128.
+/// tensors: start/param of fc [2, 2] = 1 2 3 4 at 0, forward/output of fc [3] = 5 6 7 at 64, optimizer/param of fc [2, 2] = 8 9 10 11 at
+/// 128.
 inline fs::path makeBundle(const fs::path& below, int ranks = 1)
 {
     const fs::path folder = below / "made.forkpoint";
@@ -125,8 +125,7 @@ inline fs::path makeBundle(const fs::path& below, int ranks = 1)
 }
 
 /// All elements of a record, or nothing if they cannot be read.
-template <class T>
-std::vector<T> valuesOf(const Bundle& bundle, const RankData& rank, const TensorRecord& tensor)
+template <class T> std::vector<T> valuesOf(const Bundle& bundle, const RankData& rank, const TensorRecord& tensor)
 {
     const auto source = bundle.source(rank, tensor);
     if (!source)

@@ -20,9 +20,18 @@ using namespace test;
 /// A line of tensors.jsonl as good as those of makeBundle, with some keys replaced ("null" removes one).
 std::string tensorLine(const nlohmann::json& changes)
 {
-    nlohmann::json line = {{"id", 77},        {"step", 0},       {"micro", 0},           {"phase", "forward"},
-                           {"kind", "output"}, {"module", "fc"},  {"order", 50},          {"dtype", "float32"},
-                           {"shape", {3}},     {"digest", std::string(64, 'a')}, {"file", "tensors-0000.bin"}, {"offset", 64}};
+    nlohmann::json line = {{"id", 77},
+                           {"step", 0},
+                           {"micro", 0},
+                           {"phase", "forward"},
+                           {"kind", "output"},
+                           {"module", "fc"},
+                           {"order", 50},
+                           {"dtype", "float32"},
+                           {"shape", {3}},
+                           {"digest", std::string(64, 'a')},
+                           {"file", "tensors-0000.bin"},
+                           {"offset", 64}};
     line.merge_patch(changes);
     return line.dump() + "\n";
 }
@@ -39,7 +48,9 @@ struct Refused {
 TEST(Refused, Table)
 {
     const std::vector<Refused> cases = {
-        {"missing path", [](const fs::path& temp) { return temp / "nothing"; }, ErrorCode::NotFound,
+        {"missing path",
+         [](const fs::path& temp) { return temp / "nothing"; },
+         ErrorCode::NotFound,
          {"nothing does not exist", "nothing.forkpoint", "forkpoint-cli record"}},
         {"empty path", [](const fs::path&) { return fs::path(); }, ErrorCode::Usage, {"no path"}},
         {"path below a file",
@@ -49,7 +60,9 @@ TEST(Refused, Table)
          },
          ErrorCode::NotFound,
          {"does not exist"}},
-        {"empty directory", [](const fs::path& temp) { return temp; }, ErrorCode::NotABundle,
+        {"empty directory",
+         [](const fs::path& temp) { return temp; },
+         ErrorCode::NotABundle,
          {"an empty folder", "without bundle.json or rank folders: not a Forkpoint bundle", "forkpoint-cli record -o RUN -- COMMAND"}},
         {"directory of something else",
          [](const fs::path& temp) {
@@ -146,14 +159,15 @@ TEST(Refused, FolderThatMayNotBeRead)
     EXPECT_EQ(bundle.error().code, ErrorCode::Unreadable);
 }
 
-// ---- What is reported, and read in spite of it --------------------------------------------------------------------------------------------
+// ---- What is reported, and read in spite of it
+// --------------------------------------------------------------------------------------------
 
 struct Damage {
     const char* what;
     std::function<void(const fs::path& rank)> damage; ///< gets the rank's folder; the bundle's is its parent
-    std::vector<std::string> says;                    ///< each in the text of the problems
-    int tensors = 3;                                  ///< records that are still read
-    int withBytes = 3;                                ///< of them, with bytes
+    std::vector<std::string> says; ///< each in the text of the problems
+    int tensors = 3; ///< records that are still read
+    int withBytes = 3; ///< of them, with bytes
 };
 
 std::function<void(const fs::path&)> addTensor(nlohmann::json changes)
@@ -256,9 +270,12 @@ TEST(Damaged, Lines)
         {"bare NaN", addLine("scalars.jsonl", R"({"step": 0, "name": "x", "value": NaN})"), {"rank00000/scalars.jsonl:4", "not JSON"}},
         {"not UTF-8", addLine("tensors.jsonl", "{\"module\": \"\xff\xfe\"}"), {tensors, "not UTF-8"}},
         {"NUL bytes", addLine("tensors.jsonl", std::string(200, '\0')), {tensors, "not JSON"}},
-        {"deeply nested", addLine("tensors.jsonl", "{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}"), {tensors, "not JSON"}},
+        {"deeply nested",
+         addLine("tensors.jsonl", "{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}"),
+         {tensors, "not JSON"}},
         {"a long string", addTensor({{"module", std::string(3 << 20, 'm')}}), {}, 4, 4},
-        {"a line beyond the limit", addLine("tensors.jsonl", "{\"x\": \"" + std::string(LineReader::kMaxLine, 'x') + "\"}"),
+        {"a line beyond the limit",
+         addLine("tensors.jsonl", "{\"x\": \"" + std::string(LineReader::kMaxLine, 'x') + "\"}"),
          {tensors, "longer than 16777216 bytes"}},
         {"an integer beyond 64 bits", addLine("tensors.jsonl", R"({"id": 99999999999999999999})"), {tensors, "skipped"}},
     });
@@ -309,18 +326,29 @@ TEST(Damaged, Keys)
         {"placement of numbers", addTensor({{"placement", {3}}}), {tensors, "`placement` is not a list of objects"}},
         {"placement without type", addTensor({{"placement", {{{"axis", "dp"}}}}}), {tensors, "`placement[0].type` is missing"}},
         {"placement unknown", addTensor({{"placement", {{{"axis", "dp"}, {"type", "smeared"}}}}}), {tensors, "\"smeared\" is neither"}},
-        {"placement dim outside", addTensor({{"placement", {{{"axis", "tp"}, {"type", "shard"}, {"dim", 1}}}}}),
+        {"placement dim outside",
+         addTensor({{"placement", {{{"axis", "tp"}, {"type", "shard"}, {"dim", 1}}}}}),
          {tensors, "`placement[0].dim` is 1"}},
-        {"placement dim negative", addTensor({{"placement", {{{"axis", "tp"}, {"type", "shard"}, {"dim", -1}}}}}),
+        {"placement dim negative",
+         addTensor({{"placement", {{{"axis", "tp"}, {"type", "shard"}, {"dim", -1}}}}}),
          {tensors, "`placement[0].dim` is -1"}},
-        {"placement op unknown", addTensor({{"placement", {{{"axis", "tp"}, {"type", "partial"}, {"op", "max"}}}}}),
+        {"placement op unknown",
+         addTensor({{"placement", {{{"axis", "tp"}, {"type", "partial"}, {"op", "max"}}}}}),
          {tensors, "\"max\" is neither sum nor mean"}},
         {"more dimensions than PyTorch has", addTensor({{"shape", std::vector<int>(65, 1)}}), {tensors, "`shape` has 65 dimensions"}},
         {"the whole has another rank", addTensor({{"global_shape", {6, 1}}}), {tensors, "does not fit into the whole"}, 4, 4},
-        {"the piece leaves the whole", addTensor({{"global_shape", {6}}, {"global_offset", {4}}}), {tensors, "does not fit into the whole"}, 4, 4},
+        {"the piece leaves the whole",
+         addTensor({{"global_shape", {6}}, {"global_offset", {4}}}),
+         {tensors, "does not fit into the whole"},
+         4,
+         4},
         {"offset without a whole", addTensor({{"global_offset", {0}}}), {tensors, "does not fit into the whole"}, 4, 4},
-        {"the whole overflows", addTensor({{"global_shape", {std::numeric_limits<std::int64_t>::max()}}, {"global_offset", {std::numeric_limits<std::int64_t>::max()}}}),
-         {tensors, "does not fit into the whole"}, 4, 4},
+        {"the whole overflows",
+         addTensor(
+             {{"global_shape", {std::numeric_limits<std::int64_t>::max()}}, {"global_offset", {std::numeric_limits<std::int64_t>::max()}}}),
+         {tensors, "does not fit into the whole"},
+         4,
+         4},
         {"the piece fits", addTensor({{"global_shape", {6}}, {"global_offset", {3}}}), {}, 4, 4},
     };
     cases.insert(cases.end(), more.begin(), more.end());
@@ -335,28 +363,44 @@ TEST(Damaged, GraphAndScalarLines)
         {"no type", addLine("graph.jsonl", R"({"path": ""})"), {graph, "`type` is missing"}},
         {"type no text", addLine("graph.jsonl", R"({"type": 1})"), {graph, "`type` is not a string"}},
         {"unknown type", addLine("graph.jsonl", R"({"type": "kernel"})"), {"1 line of type \"kernel\"", "ignored"}},
-        {"module without class", addLine("graph.jsonl", R"({"type": "module", "path": "a", "parameters": [], "buffers": []})"),
+        {"module without class",
+         addLine("graph.jsonl", R"({"type": "module", "path": "a", "parameters": [], "buffers": []})"),
          {graph, "`class` is missing"}},
-        {"parameters of wrong type", addLine("graph.jsonl", R"({"type": "module", "path": "a", "class": "A", "parameters": [1], "buffers": []})"),
+        {"parameters of wrong type",
+         addLine("graph.jsonl", R"({"type": "module", "path": "a", "class": "A", "parameters": [1], "buffers": []})"),
          {graph, "`parameters` is not a list of strings"}},
-        {"call without order", addLine("graph.jsonl", R"({"type": "call", "step": 0, "micro": 0, "module": "a", "call": 0, "training": true})"),
+        {"call without order",
+         addLine("graph.jsonl", R"({"type": "call", "step": 0, "micro": 0, "module": "a", "call": 0, "training": true})"),
          {graph, "`order` is missing"}},
         {"parent of wrong type",
-         addLine("graph.jsonl", R"({"type": "call", "step": 0, "micro": 0, "module": "a", "call": 0, "order": 1, "parent": 3, "training": true})"),
+         addLine("graph.jsonl",
+                 R"({"type": "call", "step": 0, "micro": 0, "module": "a", "call": 0, "order": 1, "parent": 3, "training": true})"),
          {graph, "`parent` is not a string"}},
-        {"backward without root", addLine("graph.jsonl", R"({"type": "backward", "step": 0, "micro": 0, "order": 1})"),
+        {"backward without root",
+         addLine("graph.jsonl", R"({"type": "backward", "step": 0, "micro": 0, "order": 1})"),
          {graph, "`root` is missing"}},
-        {"edge without end", addLine("graph.jsonl", R"({"type": "edge", "step": 0, "micro": 0, "from": {"module": "a", "call": 0, "slot": ""}})"),
+        {"edge without end",
+         addLine("graph.jsonl", R"({"type": "edge", "step": 0, "micro": 0, "from": {"module": "a", "call": 0, "slot": ""}})"),
          {graph, "`to` is missing"}},
-        {"edge with a bad end", addLine("graph.jsonl", R"({"type": "edge", "step": 0, "micro": 0, "from": {"call": 0}, "to": {"module": "a"}})"),
+        {"edge with a bad end",
+         addLine("graph.jsonl", R"({"type": "edge", "step": 0, "micro": 0, "from": {"call": 0}, "to": {"module": "a"}})"),
          {graph, "`from.module` is missing"}},
         {"tie without names", addLine("graph.jsonl", R"({"type": "tie"})"), {graph, "`names` is missing"}},
         {"scalar without value", addLine("scalars.jsonl", R"({"step": 0, "name": "loss"})"), {scalars, "`value` is missing"}},
-        {"scalar of wrong text", addLine("scalars.jsonl", R"({"step": 0, "name": "loss", "value": "low"})"), {scalars, "`value` is neither"}},
-        {"graph.jsonl missing", [](const fs::path& rank) { fs::remove(rank / "graph.jsonl"); }, {"rank00000/graph.jsonl: the file is missing"}},
-        {"scalars.jsonl missing", [](const fs::path& rank) { fs::remove(rank / "scalars.jsonl"); }, {"rank00000/scalars.jsonl: the file is missing"}},
-        {"tensors.jsonl missing", [](const fs::path& rank) { fs::remove(rank / "tensors.jsonl"); },
-         {"rank00000/tensors.jsonl: the file is missing: this rank has no tensors"}, 0, 0},
+        {"scalar of wrong text",
+         addLine("scalars.jsonl", R"({"step": 0, "name": "loss", "value": "low"})"),
+         {scalars, "`value` is neither"}},
+        {"graph.jsonl missing",
+         [](const fs::path& rank) { fs::remove(rank / "graph.jsonl"); },
+         {"rank00000/graph.jsonl: the file is missing"}},
+        {"scalars.jsonl missing",
+         [](const fs::path& rank) { fs::remove(rank / "scalars.jsonl"); },
+         {"rank00000/scalars.jsonl: the file is missing"}},
+        {"tensors.jsonl missing",
+         [](const fs::path& rank) { fs::remove(rank / "tensors.jsonl"); },
+         {"rank00000/tensors.jsonl: the file is missing: this rank has no tensors"},
+         0,
+         0},
     });
 }
 
@@ -371,29 +415,41 @@ TEST(Damaged, ClaimsAboutBytes)
         return addTensor(changes);
     };
     checkDamage({
-        {"no .bin", [](const fs::path& rank) { fs::remove(rank / "tensors-0000.bin"); },
-         {bin + ": the file is missing (needed by rank00000/tensors.jsonl:1); 3 tensors are read without bytes"}, 3, 0},
-        {"short .bin", [](const fs::path& rank) { fs::resize_file(rank / "tensors-0000.bin", 130); },
-         {bin, "bytes 128 to 144 are past the end of tensors-0000.bin, which has 130 bytes", "tensors.jsonl:3", "1 tensor is read"}, 3, 2},
+        {"no .bin",
+         [](const fs::path& rank) { fs::remove(rank / "tensors-0000.bin"); },
+         {bin + ": the file is missing (needed by rank00000/tensors.jsonl:1); 3 tensors are read without bytes"},
+         3,
+         0},
+        {"short .bin",
+         [](const fs::path& rank) { fs::resize_file(rank / "tensors-0000.bin", 130); },
+         {bin, "bytes 128 to 144 are past the end of tensors-0000.bin, which has 130 bytes", "tensors.jsonl:3", "1 tensor is read"},
+         3,
+         2},
         {"empty .bin", [](const fs::path& rank) { fs::resize_file(rank / "tensors-0000.bin", 0); }, {bin, "3 tensors are"}, 3, 0},
         {".bin is a folder",
          [](const fs::path& rank) {
              fs::remove(rank / "tensors-0000.bin");
              fs::create_directory(rank / "tensors-0000.bin");
          },
-         {bin, "is a folder"}, 3, 0},
+         {bin, "is a folder"},
+         3,
+         0},
         {".bin is a link",
          [](const fs::path& rank) {
              fs::rename(rank / "tensors-0000.bin", rank / "real.bin");
              fs::create_symlink("real.bin", rank / "tensors-0000.bin");
          },
-         {bin, "links in a bundle are not followed"}, 3, 0},
+         {bin, "links in a bundle are not followed"},
+         3,
+         0},
         {".bin is a named pipe",
          [](const fs::path& rank) {
              fs::remove(rank / "tensors-0000.bin");
              ASSERT_EQ(::mkfifo((rank / "tensors-0000.bin").c_str(), 0600), 0);
          },
-         {bin, "no regular file"}, 3, 0},
+         {bin, "no regular file"},
+         3,
+         0},
         {"another file that is missing", addTensor({{"file", "tensors-0001.bin"}}), {"tensors-0001.bin: the file is missing"}, 4, 3},
         {"path escape", addTensor({{"file", "../../secret"}}), {tensors, "no plain file name"}, 4, 3},
         {"absolute path", addTensor({{"file", "/etc/passwd"}}), {tensors, "no plain file name"}, 4, 3},
@@ -419,8 +475,11 @@ TEST(Damaged, ClaimsAboutBytes)
         {"frame size 0", zstd({6}, {{"frame_size", 0}}), {tensors, "frame size 0"}, 4, 3},
         {"frame size negative", zstd({6}, {{"frame_size", -1}}), {tensors, "frame size"}, 4, 3},
         {"frame size huge", zstd({6}, {{"frame_size", max}}), {tensors, "frame size"}, 4, 3},
-        {"a frame that would shrink more than zstd can", zstd({4}, {{"frame_size", 1 << 28}, {"shape", {1 << 26}}}),
-         {tensors, "claims 4 stored bytes for 268435456"}, 4, 3},
+        {"a frame that would shrink more than zstd can",
+         zstd({4}, {{"frame_size", 1 << 28}, {"shape", {1 << 26}}}),
+         {tensors, "claims 4 stored bytes for 268435456"},
+         4,
+         3},
         {"raw ignores frame sizes", addTensor({{"frame_size", 0}, {"frames", {1, 2}}}), {}, 4, 4},
     });
 }
@@ -429,19 +488,29 @@ TEST(Damaged, Documents)
 {
     const std::string deep = "{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}";
     checkDamage({
-        {"no bundle.json", [](const fs::path& rank) { fs::remove(rank.parent_path() / "bundle.json"); },
+        {"no bundle.json",
+         [](const fs::path& rank) { fs::remove(rank.parent_path() / "bundle.json"); },
          {"bundle.json: the file is missing: the run is read from its ranks"}},
-        {"bundle.json no JSON", [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "{\"name\": "); },
+        {"bundle.json no JSON",
+         [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "{\"name\": "); },
          {"bundle.json: is not JSON in UTF-8", "read from its ranks"}},
-        {"bundle.json empty", [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", ""); }, {"bundle.json: is not JSON"}},
-        {"bundle.json a list", [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "[]"); }, {"bundle.json: is no JSON object"}},
-        {"bundle.json not UTF-8", [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "{\"name\": \"\xff\"}"); },
+        {"bundle.json empty",
+         [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", ""); },
+         {"bundle.json: is not JSON"}},
+        {"bundle.json a list",
+         [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "[]"); },
+         {"bundle.json: is no JSON object"}},
+        {"bundle.json not UTF-8",
+         [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "{\"name\": \"\xff\"}"); },
          {"bundle.json: is not JSON in UTF-8"}},
-        {"bundle.json deep", [deep](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", deep); },
+        {"bundle.json deep",
+         [deep](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", deep); },
          {"bundle.json: is nested more than 64"}},
-        {"bundle.json huge", [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", std::string((16 << 20) + 1, ' ')); },
+        {"bundle.json huge",
+         [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", std::string((16 << 20) + 1, ' ')); },
          {"bundle.json: has 16777217 bytes"}},
-        {"bundle.json a number beyond double", [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "{\"a\": 1e999}"); },
+        {"bundle.json a number beyond double",
+         [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "{\"a\": 1e999}"); },
          {"bundle.json: is not JSON"}},
         {"bundle.json a folder",
          [](const fs::path& rank) {
@@ -455,7 +524,8 @@ TEST(Damaged, Documents)
              fs::create_symlink("other.json", rank.parent_path() / "bundle.json");
          },
          {"bundle.json: is a link"}},
-        {"bundle.json an empty object", [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "{}"); },
+        {"bundle.json an empty object",
+         [](const fs::path& rank) { writeText(rank.parent_path() / "bundle.json", "{}"); },
          {"bundle.json: `format` is not", "bundle.json: `version` is not", "`name` is missing"}},
         {"name of wrong type", setBundle("name", 3), {"bundle.json: `name` is missing or not a string"}},
         {"world_size of wrong type", setBundle("world_size", "1"), {"bundle.json: `world_size` is no number of ranks"}},
@@ -466,20 +536,27 @@ TEST(Damaged, Documents)
         {"version of wrong type", setBundle("version", "1.0"), {"bundle.json: `version` is not [major, minor]"}},
         {"version of one number", setBundle("version", {1}), {"bundle.json: `version` is not [major, minor]"}},
         {"newer minor version", setBundle("version", {1, 7}), {"bundle.json: was written in the newer format version 1.7"}},
-        {"no rank.json", [](const fs::path& rank) { fs::remove(rank / "rank.json"); },
+        {"no rank.json",
+         [](const fs::path& rank) { fs::remove(rank / "rank.json"); },
          {"rank00000/rank.json: the file is missing: the environment and configuration of this rank are unknown"}},
         {"rank.json no JSON", [](const fs::path& rank) { writeText(rank / "rank.json", "no"); }, {"rank00000/rank.json: is not JSON"}},
         {"rank of wrong type", setRank("rank", "zero"), {"rank00000/rank.json: `rank` is no rank number"}},
         {"rank of another folder", setRank("rank", 5), {"rank00000/rank.json: `rank` is 5, but the folder is that of rank 0"}},
         {"still recording", setRank("status", "recording"), {"rank00000/rank.json: the recording has no end"}},
-        {"failed", [](const fs::path& rank) { setRank("status", "failed")(rank); setRank("error", "ValueError: \n x")(rank); },
+        {"failed",
+         [](const fs::path& rank) {
+             setRank("status", "failed")(rank);
+             setRank("error", "ValueError: \n x")(rank);
+         },
          {"rank00000/rank.json: the script failed while it was recorded: ValueError: ? x"}},
         {"unknown status", setRank("status", 1), {"rank00000/rank.json: `status` is neither"}},
         {"another launch", setRank("run_id", "other"), {"rank00000/rank.json: `run_id` differs"}},
         {"another world", setRank("world_size", 9), {"rank00000/rank.json: `world_size` differs"}},
-        {"a second folder of the rank", [](const fs::path& rank) { fs::copy(rank, rank.parent_path() / "rank000000", fs::copy_options::recursive); },
+        {"a second folder of the rank",
+         [](const fs::path& rank) { fs::copy(rank, rank.parent_path() / "rank000000", fs::copy_options::recursive); },
          {"rank000000: is a second folder of rank 0"}},
-        {"a linked rank", [](const fs::path& rank) { fs::create_directory_symlink(rank, rank.parent_path() / "rank00001"); },
+        {"a linked rank",
+         [](const fs::path& rank) { fs::create_directory_symlink(rank, rank.parent_path() / "rank00001"); },
          {"rank00001: is a link, which is not followed"}},
     });
 }
@@ -514,16 +591,23 @@ TEST(Damaged, FilesThatMayNotBeRead)
     if (::geteuid() == 0)
         GTEST_SKIP() << "root may read everything";
     checkDamage({
-        {"tensors.jsonl", [](const fs::path& rank) { fs::permissions(rank / "tensors.jsonl", fs::perms::none); },
-         {"tensors.jsonl: cannot be opened: Permission denied"}, 0, 0},
-        {".bin", [](const fs::path& rank) { fs::permissions(rank / "tensors-0000.bin", fs::perms::none); },
-         {"tensors-0000.bin: cannot be opened: Permission denied"}, 3, 0},
+        {"tensors.jsonl",
+         [](const fs::path& rank) { fs::permissions(rank / "tensors.jsonl", fs::perms::none); },
+         {"tensors.jsonl: cannot be opened: Permission denied"},
+         0,
+         0},
+        {".bin",
+         [](const fs::path& rank) { fs::permissions(rank / "tensors-0000.bin", fs::perms::none); },
+         {"tensors-0000.bin: cannot be opened: Permission denied"},
+         3,
+         0},
     });
 }
 
 TEST(Damaged, RandomBytesNeverCrash)
 {
-    // Not a fuzzer, but it walks through every file on every run of the tests: flips, cuts, repeats and swaps pieces, then reads everything.
+    // Not a fuzzer, but it walks through every file on every run of the tests: flips, cuts, repeats and swaps pieces, then reads
+    // everything.
     std::mt19937_64 random(51);
     TempFolder temp;
     const fs::path folder = makeBundle(temp.path());
@@ -549,12 +633,13 @@ TEST(Damaged, RandomBytesNeverCrash)
         ASSERT_TRUE(writer.scalar({0, 0, "loss", 1.5}));
         ASSERT_TRUE(writer.info(rankInfo(1)));
     }
-    const fs::path files[] = {folder / "bundle.json", rank / "rank.json", rank / "tensors.jsonl", rank / "graph.jsonl", rank / "scalars.jsonl",
-                              rank / "tensors-0000.bin"};
+    const fs::path files[] = {folder / "bundle.json", rank / "rank.json",     rank / "tensors.jsonl",
+                              rank / "graph.jsonl",   rank / "scalars.jsonl", rank / "tensors-0000.bin"};
     std::vector<std::string> good;
     for (const fs::path& file : files)
         good.push_back(readText(file));
-    const std::string_view splices[] = {"9223372036854775807", "-1", "\"", "{", "]", "null", "1e308", "\\u0000", "\n", ",", "\xff", "[[[[", "64"};
+    const std::string_view splices[]
+        = {"9223372036854775807", "-1", "\"", "{", "]", "null", "1e308", "\\u0000", "\n", ",", "\xff", "[[[[", "64"};
     int opened = 0;
     for (int round = 0; round < 1500; ++round) {
         SCOPED_TRACE(round);
@@ -595,7 +680,8 @@ TEST(Damaged, RandomBytesNeverCrash)
     EXPECT_GT(opened, 1400);
 }
 
-// ---- Several ranks ---------------------------------------------------------------------------------------------------------------------------
+// ---- Several ranks
+// ---------------------------------------------------------------------------------------------------------------------------
 
 TEST(Ranks, AMissingOneIsReportedAndTheOthersAreRead)
 {
@@ -609,7 +695,8 @@ TEST(Ranks, AMissingOneIsReportedAndTheOthersAreRead)
     EXPECT_EQ(bundle->ranks()[1].rank, 2);
     EXPECT_EQ(bundle->rank(1), nullptr);
     EXPECT_EQ(bundle->rank(5), &bundle->ranks()[2]);
-    EXPECT_NE(problemsText(bundle->problems()).find("3 of 6 ranks are missing: 1, 3-4"), std::string::npos) << problemsText(bundle->problems());
+    EXPECT_NE(problemsText(bundle->problems()).find("3 of 6 ranks are missing: 1, 3-4"), std::string::npos)
+        << problemsText(bundle->problems());
     EXPECT_EQ(valuesOf<float>(*bundle, bundle->ranks()[2], bundle->ranks()[2].tensors[1]), (std::vector<float>{5, 6, 7}));
 }
 
@@ -672,7 +759,8 @@ TEST(Ranks, AForeignFolderOfTheSameNameDoesNotHideTheBundle)
     EXPECT_EQ(Bundle::open(temp.path() / "made").value()->path(), temp.path() / "made.forkpoint");
 }
 
-// ---- Changes while the bundle is open ----------------------------------------------------------------------------------------------------------
+// ---- Changes while the bundle is open
+// ----------------------------------------------------------------------------------------------------------
 
 TEST(Changed, AFileThatShrinksIsAnErrorNotACrash)
 {
@@ -728,7 +816,12 @@ TEST(Changed, CompressedBytesThatRotAreAnError)
         EXPECT_EQ(report.problems.size(), bundle->problems().size() + 1);
     }
     // A frame that holds something of another size.
-    writeText(folder / "rank00000/tensors-0000.bin", std::string("\x28\xb5\x2f\xfd\x04\x58\x29\x00\x00" "hello" "\x9e\x5e\x6f\xdb", 18) + good);
+    writeText(folder / "rank00000/tensors-0000.bin",
+              std::string("\x28\xb5\x2f\xfd\x04\x58\x29\x00\x00"
+                          "hello"
+                          "\x9e\x5e\x6f\xdb",
+                          18)
+                  + good);
     const auto bundle = Bundle::open(folder).value();
     const TensorSourcePtr source = bundle->source(bundle->ranks()[0], bundle->ranks()[0].tensors[0]).value();
     ReadBuffer buffer;

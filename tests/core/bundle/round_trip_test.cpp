@@ -49,7 +49,7 @@ TEST(RoundTrip, EveryTypeStorageAndShape)
         std::uint64_t frameSize;
     };
     const Storage storages[] = {
-        {Codec::Raw, Filter::None, 1u << 20},   {Codec::Zstd, Filter::None, 1u << 20}, {Codec::Zstd, Filter::Shuffle, 1u << 20},
+        {Codec::Raw, Filter::None, 1u << 20},    {Codec::Zstd, Filter::None, 1u << 20}, {Codec::Zstd, Filter::Shuffle, 1u << 20},
         {Codec::Raw, Filter::Shuffle, 1u << 20}, {Codec::Zstd, Filter::None, 64},       {Codec::Zstd, Filter::Shuffle, 64},
         {Codec::Zstd, Filter::None, 7},          {Codec::Zstd, Filter::Shuffle, 13},    {Codec::Raw, Filter::Shuffle, 13},
         {Codec::Zstd, Filter::Shuffle, 1},       {Codec::Raw, Filter::None, 5},
@@ -270,7 +270,8 @@ TEST(RoundTrip, EveryFieldOfATensorRecord)
     made.order = 123456789012;
     made.globalShape = {8, 1};
     made.globalOffset = {6, 0};
-    made.placement = {{"dp", Placement::Type::Replicate, 0, ""}, {"tp", Placement::Type::Shard, 1, ""}, {"cp", Placement::Type::Partial, 0, "mean"}};
+    made.placement
+        = {{"dp", Placement::Type::Replicate, 0, ""}, {"tp", Placement::Type::Shard, 1, ""}, {"cp", Placement::Type::Partial, 0, "mean"}};
     made.recompute = true;
     made.sampleIds = {3, -1, 9000000000};
     const float nan = std::numeric_limits<float>::quiet_NaN();
