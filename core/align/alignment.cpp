@@ -160,6 +160,15 @@ Rule nameRule(const Draft& draft, const std::map<std::string, std::string>& rena
     return renamed(renames, plain) == plain ? Rule::Normalised : Rule::ClassOrder;
 }
 
+std::vector<int> recordedRanks(const std::map<std::pair<std::int32_t, std::size_t>, Part>& parts)
+{
+    std::vector<int> ranks;
+    for (const auto& [where, part] : parts) {
+        ranks.push_back(part.rank->rank);
+    }
+    return ranks;
+}
+
 Pair relatePair(const Draft& draft, const StepPlan& plan, const StepCells& cellsA, const StepCells& cellsB, const std::map<std::string, std::string>& renames)
 {
     Pair pair;
@@ -225,7 +234,8 @@ Pair relatePair(const Draft& draft, const StepPlan& plan, const StepCells& cells
     if (groupsOfRanks > 1) {
         pair.assembly += std::string(pair.assembly.empty() ? "" : "; ") + "rank by rank";
     } else if (first.b.ranks == Join::Replicate) {
-        pair.assembly += pair.lanes.size() == 1 ? ", all equal" : fmt::format(", {} distinct", pair.lanes.size());
+        pair.assembly += pair.lanes.size() == 1 ? fmt::format(", {} equal", rankList(recordedRanks(draft.b)))
+                                                : fmt::format(", {} differ", rankList(recordedRanks(draft.b)));
     }
     if (incomplete) {
         pair.note = "not recorded on every rank or micro-step";

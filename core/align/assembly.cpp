@@ -97,7 +97,7 @@ std::string describe(const Assembly& assembly)
     case Join::Single:
         break;
     case Join::Replicate:
-        add(fmt::format("replicate, {}", rankList(ranks)));
+        add("replicate");
         break;
     case Join::Concat:
         add(fmt::format("{} concatenated along dim {}", rankList(ranks), assembly.dim));

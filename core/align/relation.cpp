@@ -324,8 +324,12 @@ Relation relate(const PairKey& key, const PartGrid& gridA, const PartGrid& gridB
     };
     const double weightA = weightFor(group.weights.a, *bestA, a), weightB = weightFor(group.weights.b, *bestB, b);
 
+    // Rows lie in the leading dim where local batches were joined along it, or where one part holds all of them. A tensor that is a sum, or
+    // that every rank of a split batch holds in full, has no rows, whatever its leading dim.
+    const bool joinedRows = bestB->micros.join == Join::Concat || (bestB->ranks.join == Join::Concat && bestB->ranks.dim == 0);
+    const bool onePart = b.size() == 1 && (b.front().size() == 1 || (sideB.replicated && bestB->ranks.join != Join::Sum));
     const bool reorder = !group.rows.order.empty() && isActivation(key.kind) && !bestB->shape.empty() && group.rows.rowsB > 0
-        && bestB->shape[0] > 0 && bestB->shape[0] % group.rows.rowsB == 0 && (sideB.rowLed || b.front().size() == 1);
+        && bestB->shape[0] > 0 && bestB->shape[0] % group.rows.rowsB == 0 && (joinedRows || onePart);
     const std::size_t lanes = std::max(bestA->ranks.join == Join::Replicate ? a.front().size() : 1,
                                        bestB->ranks.join == Join::Replicate ? b.front().size() : 1);
     std::set<DigestPair> seen;

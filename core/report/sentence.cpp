@@ -81,7 +81,7 @@ std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
         return fmt::format("not finite in different places: NaN {} against {}, infinite {} against {}", s.a.nan, s.b.nan,
                            s.a.positiveInf + s.a.negativeInf, s.b.positiveInf + s.b.negativeInf);
     }
-    std::string text = fmt::format("relative error {:.2g}{}", result.error, lane->ofUpdate ? " of the update" : "");
+    std::string text = fmt::format("relative difference {:.2g}{}", s.relL2, lane->ofUpdate ? " of the update" : "");
     if (std::isfinite(result.ratio)) {
         text += fmt::format(", {:.2g} times the floor", result.ratio);
     } else {

@@ -100,7 +100,7 @@ std::string gatesText(const compare::Snapshot& comparison, const TextOptions& op
     return out;
 }
 
-std::string metricLine(std::string_view label, const std::string& value) { return fmt::format("  {}  {}\n", padded(label, 18), value); }
+std::string metricLine(std::string_view label, const std::string& value) { return fmt::format("  {}  {}\n", padded(label, 19), value); }
 
 std::string lanesText(const PairResult& result)
 {
@@ -139,8 +139,10 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
     }
     if (const auto* lane = result.worstLane()) {
         const auto& s = lane->statistics;
-        out += metricLine("relative error", fmt::format("{:.4g}{} (floor {:.2g}; inherited {:.2g}, new here {:.2g})", result.error,
-                                                        lane->ofUpdate ? " of the update" : "", result.floor, result.inherited, result.added));
+        out += metricLine("relative L2", fmt::format("{:.4g}{}, {}", s.relL2, lane->ofUpdate ? " of the update (after - start)" : "",
+                                                     std::isfinite(result.ratio) ? fmt::format("{:.3g} times the floor", result.ratio) : "no floor"));
+        out += metricLine("error e", fmt::format("{:.4g} (floor {:.2g}; inherited {:.2g}, new here {:.2g})", result.error, result.floor, result.inherited,
+                                                 result.added));
         out += metricLine("largest |B - A|", fmt::format("{:.4g} at element {} ({:.9g} against {:.9g})", s.maxAbs.value, s.maxAbs.index, s.maxAbs.a, s.maxAbs.b));
         out += metricLine("best scale", fmt::format("{:.7g}, residual {:.2g}; cosine {:.7g}", s.bestScale, s.scaleResidual, s.cosine));
         out += metricLine("bit-equal", fmt::format("{} of {} elements", s.bitEqual, s.count));

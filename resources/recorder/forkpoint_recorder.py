@@ -35,7 +35,6 @@ import ctypes
 import datetime
 import fnmatch
 import functools
-import gc
 import hashlib
 import importlib.abc
 import importlib.util
@@ -101,8 +100,8 @@ class Options:
             out = "%s.attempt%d.forkpoint" % (out[:-len(".forkpoint")], self.attempt)
         self.out, self.level, self.overwrite, self.run_id = out, level, overwrite, run_id
         self.name = name or os.path.basename(out)[:-len(".forkpoint")]
-        self.steps = steps
         self.first, self.end = self.parse_steps(steps)
+        self.steps = "%d:%s" % (self.first, self.end if self.end < 1 << 62 else "")
 
     @staticmethod
     def parse_steps(text):
@@ -111,7 +110,10 @@ class Options:
             raise UsageError("--steps %s: expected FIRST:END, for example 0:3 for the steps 0, 1 and 2" % text)
         if match.group(3):
             return int(match.group(3)), int(match.group(3)) + 1
-        return int(match.group(1) or 0), int(match.group(2)) if match.group(2) else 1 << 62
+        first, end = int(match.group(1) or 0), int(match.group(2)) if match.group(2) else 1 << 62
+        if end <= first:
+            raise UsageError("--steps %s selects no step" % text)
+        return first, end
 
     def to_json(self):
         return json.dumps({"out": self.out, "steps": self.steps, "level": self.level, "name": self.name, "run_id": self.run_id,
@@ -186,7 +188,7 @@ class Masker:
 
     def learn(self, value):
         """Also mask this value where no name stands beside it, for example in an error message."""
-        if isinstance(value, str) and len(value) >= 6:
+        if isinstance(value, str) and len(value) >= 8:
             self.known.add(value)
 
     def learn_environment(self):
@@ -559,7 +561,8 @@ class Root:
     @staticmethod
     def kind_of(module):
         """What a rebuilt root has in common with the one that it replaces."""
-        return (type(module).__qualname__, tuple((name, tuple(p.shape)) for name, p in module.named_parameters()))
+        return (type(module).__qualname__, tuple((name, None if torch.nn.parameter.is_lazy(p) else tuple(p.shape))
+                                                 for name, p in module.named_parameters()))
 
 
 class Parameter:
@@ -584,7 +587,7 @@ class Names:
         self.sources = sources
         self.write = lambda **line: None                          # appends to graph.jsonl, set once there is one
         self.roots = []
-        self.modules = {}                                         # id -> (weak reference, [paths])
+        self.modules = {}                                         # id -> (weak reference, [paths], Root)
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
         self.optimized = set()                                    # ids of all parameters that an optimizer has
@@ -593,6 +596,9 @@ class Names:
     def paths(self, module):
         entry = self.modules.get(id(module))
         return entry[1] if entry and entry[0]() is module else None
+
+    def root_of(self, module):
+        return self.modules[id(module)][2]
 
     def parameter(self, tensor):
         entry = self.parameters.get(id(tensor))
@@ -610,7 +616,7 @@ class Names:
         module = self.enclosing(module)
         for root in self.roots:
             if root.ref() is module:                              # a known root that got new submodules
-                self.walk(module, root.name)
+                self.walk(module, root.name, root)
                 return root
         variable = self.variable(module)
         kind = Root.kind_of(module)
@@ -619,12 +625,12 @@ class Names:
                 return self.replace(root, module)
         root = Root(module, self.root_name(module, variable), variable)
         self.roots.append(root)
-        self.walk(module, root.name)
+        self.walk(module, root.name, root)
         return root
 
     def replace(self, root, module):
         root.ref, root.started_in = weakref.ref(module), None
-        self.walk(module, root.name)
+        self.walk(module, root.name, root)
         return root
 
     def root_name(self, module, variable):
@@ -694,25 +700,29 @@ class Names:
         for root in self.roots:
             module = root.ref()
             if module is not None:
-                self.walk(module, root.name)
+                self.walk(module, root.name, root)
 
-    def walk(self, root, prefix):
+    def walk(self, top, prefix, root):
+        """Name everything below `top`, whose path is `prefix`."""
         names = collections.OrderedDict()                         # id(parameter) -> (parameter, its full names)
-        for path, module in root.named_modules(remove_duplicate=False):
+        wrappers = []
+        for path, module in top.named_modules(remove_duplicate=False):
             path = join(prefix, path)
             paths = self.paths(module)
             if paths is None:
-                self.modules[id(module)] = (weakref.ref(module), [path])
+                self.modules[id(module)] = (weakref.ref(module), [path], root)
             elif path not in paths:
                 paths.append(path)
             self.describe(module, path)
             for name, parameter in module._parameters.items():
-                if parameter is not None:
+                if parameter is not None and not torch.nn.parameter.is_lazy(parameter):
                     if self.parameter(parameter) is None:
                         self.parameters[id(parameter)] = Parameter(parameter, path, name)
                     names.setdefault(id(parameter), (parameter, []))[1].append(join(path, name))
-            if type(module).__name__ == "DistributedDataParallel":
-                self.mark_replicated(module)
+            if isinstance(module, torch.nn.parallel.DistributedDataParallel):
+                wrappers.append(module)
+        for wrapper in wrappers:
+            self.mark_replicated(wrapper)
         for parameter, known_by in names.values():
             if len(known_by) > 1 and tuple(known_by) not in self.ties:
                 self.ties.add(tuple(known_by))
@@ -742,11 +752,12 @@ class Names:
         """Path of a called module; `parent` is the Frame that it is called in, or None."""
         paths = self.paths(module)
         if paths is None and parent is not None:
-            self.walk(parent.module, parent.path)                 # made after the first walk
+            root = self.root_of(parent.module)
+            self.walk(parent.module, parent.path, root)           # made after the first walk
             paths = self.paths(module)
             if paths is None:                                     # no submodule: made inside forward, or hidden in a plain list
                 path = join(parent.path, "<%s>" % type(module).__name__)
-                self.walk(module, path)
+                self.walk(module, path, root)
                 return path
         if parent is not None and len(paths) > 1:                 # a shared module: its name below the caller
             for path in paths:
@@ -754,10 +765,14 @@ class Names:
                     return path
         return paths[0]
 
-    def unnamed(self, tensor, label):
-        """A parameter that belongs to no module, known by its place in the optimizer."""
-        parameter = self.parameters[id(tensor)] = Parameter(tensor, "", label)
-        return parameter
+    def name_by_optimizer(self, tensors, kind, number):
+        """Parameters that belong to no module are known by their place in the optimizer: [(group.position, tensor)]."""
+        path = "<%s>" % kind if not number else "<%s>#%d" % (kind, number)
+        for label, tensor in tensors:
+            self.parameters[id(tensor)] = Parameter(tensor, path, label)
+        if path not in self.described:
+            self.described.add(path)
+            self.write(type="module", path=path, **{"class": kind, "parameters": [label for label, _ in tensors], "buffers": []})
 
 
 # ------------------------------------------------------------------------------------------------ data flow
@@ -849,6 +864,7 @@ class Batch:
 
     def __init__(self, loader, tensors, ids, period):
         self.loader, self.ids, self.period = loader, ids, period
+        self.evaluated = False                                    # an evaluation seems to have used it
         self.tensors = tensors                                    # [(slot, tensor)], alive while pending
         self.weak = None
         self.storages = {storage_of(tensor) for _, tensor in tensors} - {None}
@@ -866,13 +882,18 @@ class Batch:
 class Batches:
     """Ties batches to the micro-steps that consume them, which need not be the ones in which they were fetched: loaders are read ahead, or into
     a list before the first step. A batch is recognised by its memory in the inputs of a forward; where it was copied (to a device, through
-    a transform), the oldest one is taken."""
+    a transform), the oldest one is taken, unless an evaluation has come by for it."""
 
     def __init__(self):
         self.pending, self.bytes = [], 0
         self.recent = collections.deque(maxlen=PENDING_BATCHES)
         self.period = 0                                           # counts micro-steps: what was fetched in this one is fresh
         self.taken = set()                                        # loaders that this micro-step has a batch of
+
+    def epoch(self, loader):
+        """What is left of the loader's last epoch will not be consumed any more."""
+        for batch in [batch for batch in self.pending if batch.loader == loader]:
+            self.remove(batch)
 
     def fetched(self, loader, tensors, ids):
         """Returns a reason if a batch had to be forgotten."""
@@ -890,15 +911,23 @@ class Batches:
         batch.release()
         self.recent.append(batch)
 
-    def consumed_by(self, inputs, training=True):
-        """[(batch, [(slot, tensor)])] that a forward of these input tensors consumes."""
+    def matching(self, inputs):
         storages = {storage_of(tensor) for tensor in inputs} - {None}
-        matched = [batch for batch in self.pending if batch.storages & storages]
+        return storages, [batch for batch in self.pending if batch.storages & storages]
+
+    def evaluated(self, inputs):
+        """An evaluation's forward; it may be a teacher's, whose batch the training takes next."""
+        _, matched = self.matching(inputs)
+        if not matched and self.pending:
+            last = self.pending[-1].loader
+            matched = [batch for batch in self.pending if batch.loader == last and not batch.evaluated][:1]
+        for batch in matched:
+            batch.evaluated = True
+
+    def consumed_by(self, inputs):
+        """[(batch, [(slot, tensor)])] that a training forward of these input tensors consumes."""
+        storages, matched = self.matching(inputs)
         again = [] if matched else [batch for batch in self.recent if batch.storages & storages and self.still(batch, storages)]
-        if not training:
-            for batch in matched:
-                self.remove(batch)
-            return []
         if not matched and not again and not self.taken:
             matched = self.oldest()
         taken = [(batch, batch.tensors) for batch in matched]
@@ -915,10 +944,12 @@ class Batches:
         return any(storage_of(tensor) in storages for _, tensor in batch.alive())
 
     def oldest(self):
+        """The oldest batch of each loader; of those that an evaluation saw, only the very last one."""
         first = {}
         for batch in self.pending:
-            first.setdefault(batch.loader, batch)
-        return list(first.values())
+            if not batch.evaluated:
+                first.setdefault(batch.loader, batch)
+        return list(first.values()) or self.pending[-1:]
 
     def consumed_by_loss(self):
         """What no forward has seen: targets of a second loader, or everything when no module was called."""
@@ -936,6 +967,8 @@ class Batches:
     def next_micro(self):
         self.period += 1
         self.taken = set()
+        for batch in [batch for batch in self.pending if batch.evaluated]:
+            self.remove(batch)
 
 
 # ------------------------------------------------------------------------------------------------ the session
@@ -953,7 +986,7 @@ class Frame:
         self.recompute = self.skipped = False
         self.parent = self.parent_call = self.deferred = self.original = self.source = None
         self.graded = True                                        # autograd was on
-        self.training = module.training
+        self.training = getattr(module, "training", True)
 
 
 class Original:
@@ -1031,9 +1064,9 @@ class Session:
         self.in_backward = self.in_grad = 0
         self.optimizer_steps = 0                                  # counts, to see whether a GradScaler skipped one
 
-        self.optimizers = []                                      # weak references, in order of appearance
+        self.optimizers, self.searched = [], False                # weak references, in order of appearance
         self.rates = {}                                           # (number of the optimizer, group) -> number of the learning rate
-        self.loaders, self.loader_options = {}, []
+        self.loaders, self.loader_options = [], []                # weak references, and what rank.json says of each
         self.seeds, self.comm_hooks = [], {}
         self.declared = []                                        # (pattern, placement) of the user
         self.early = []                                           # scalars from before the first forward
@@ -1047,12 +1080,13 @@ class Session:
         return self.writer is not None and self.options.first <= self.step < self.options.end
 
     def capturing(self):
-        return torch.cuda.is_available() and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+        return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
     def clear_step(self):
         self.reduced = {}                                         # parameter -> digest of its reduced gradient
         self.updated_parameters, self.buffers_written = set(), False
-        self.scalar_names = collections.Counter()
+        self.entered = set()                                      # optimizers whose step this one has
+        self.scalar_names, self.user_calls = collections.Counter(), collections.Counter()
         self.clear_micro()
 
     def clear_micro(self):
@@ -1060,8 +1094,9 @@ class Session:
         self.originals = {}                                       # path -> [Original]
         self.held = []                                            # outputs that may turn out to be the loss
         self.gradients, self.gradients_seen = {}, set()           # local gradients waiting for the end of backward; written ones
-        self.outputs_seen = set()
+        self.outputs_seen, self.views = set(), []
         self.unscaled = {}
+        self.batches_put = 0
         self.reentrant = False
         self.edges = set()
         self.flow.clear()
@@ -1187,14 +1222,15 @@ class Session:
 
     # -- records
 
-    def put(self, tensor, phase, kind, module, micro=True, held=False, **fields):
-        """Write one tensor; returns its digest. With `held`, the record waits until it is known whether the tensor is the loss."""
+    def put(self, tensor, phase, kind, module, micro=True, held=False, missing=None, **fields):
+        """Write one tensor; returns its digest. With `held`, the record waits until it is known whether the tensor is the loss; with `missing`, it
+        says why there is no value."""
         dtype = str(tensor.dtype).replace("torch.", "")
         if dtype not in DTYPES:
             self.miss("%s of %s" % (kind, module), "dtype %s" % dtype)
             return None
         with torch.no_grad():
-            host, why = on_host(tensor)
+            host, why = (None, missing) if missing else on_host(tensor)
             record = {"step": self.step}
             if micro:
                 record["micro"] = self.micro
@@ -1212,8 +1248,12 @@ class Session:
 
     def put_parameter(self, tensor, parameter, phase, kind, micro=False, slot=None):
         placement = self.placement_of(parameter.full_name)
-        if parameter.replicated and phase != "backward":
+        if phase == "backward":                                   # the rank's own part of a gradient is a replica of nothing
+            placement = [place for place in placement if place["type"] == "shard"]
+        elif parameter.replicated:
             placement = [{"axis": "dp", "type": "replicate"}] + placement
+        if kind == "optimizer_state" and tensor.dim() == 0:
+            placement = [place for place in placement if place["type"] != "shard"]
         return self.put(tensor, phase, kind, parameter.module, micro=micro, param=parameter.name, slot=slot, placement=placement or None)
 
     def placement_of(self, name):
@@ -1246,13 +1286,24 @@ class Session:
     # -- data
 
     @guarded
-    def batch_fetched(self, iterator, batch, ids):
+    def loader_started(self, loader):
+        """A pass over a loader begins; returns the loader's number."""
+        number = next((number for number, ref in enumerate(self.loaders) if ref() is loader), None)
+        if number is None:
+            number = len(self.loaders)
+            self.loaders.append(weakref.ref(loader))
+            self.loader_options.append(loader_options(loader))
+        self.batches.epoch(number)
+        return number
+
+    @guarded
+    def batch_fetched(self, loader, batch, ids):
         self.advance()
         if self.step >= self.options.end or self.capturing():
             return
         tensors = named_slots(batch)
         if tensors:
-            dropped = self.batches.fetched(id(iterator), tensors, ids)
+            dropped = self.batches.fetched(loader, tensors, ids)
             if dropped:
                 self.miss("batch", dropped)
 
@@ -1260,17 +1311,19 @@ class Session:
         if not self.recording:
             return
         for batch, tensors in taken:
+            prefix = "batch%d" % self.batches_put if self.batches_put else ""     # of a second loader, or a second batch
+            self.batches_put += 1
             for slot, tensor in tensors:
                 rows = tensor.shape[0] if tensor.dim() else None
                 ids = batch.ids if batch.ids is not None and len(batch.ids) == rows else None
-                self.put(tensor, "data", "batch", "", slot=slot, sample_ids=ids)
+                self.put(tensor, "data", "batch", "", slot=join(prefix, slot), sample_ids=ids)
 
     # -- forward
 
     def enter(self, module, args, kwargs):
         """A module is called. Returns its Frame for leave() and unwind(), or None if nothing inside it is of interest."""
         stack = self.local.stack
-        if stack and not stack[-1].recorded or getattr(module, "_is_replica", False):
+        if stack and not stack[-1].recorded or "_is_replica" in module.__dict__:   # DataParallel's copies have no names
             return None
         if self.in_backward or self.in_grad:
             return self.recomputed_call(module, args, kwargs) if self.recording and not self.in_grad else None
@@ -1286,7 +1339,7 @@ class Session:
         inputs = call_slots(args, kwargs)
         if not torch.is_grad_enabled() and not module.training:
             self.evaluations += 1
-            self.batches.consumed_by([tensor for _, tensor in inputs], training=False)
+            self.batches.evaluated([tensor for _, tensor in inputs])
             return self.push(Frame(module))
         self.advance()
         self.become_rank()
@@ -1328,10 +1381,7 @@ class Session:
             self.put_parameters(living, "start")
             self.put_buffers(living, "start")
         if module is not None:
-            paths = self.names.paths(module) or [""]
-            for root, living in roots:
-                if any(paths[0] == root.name or paths[0].startswith(root.name + ".") for _ in "1"):
-                    root.used_in = self.step
+            self.names.root_of(module).used_in = self.step
 
     def put_parameters(self, root, phase):
         for tensor in root.parameters():
@@ -1421,26 +1471,39 @@ class Session:
         """
         if not tensor.requires_grad or tensor.grad_fn is None:
             return False
-        path, call, number, ref = frame.path, frame.call, tensor.output_nr, weakref.ref(self)
+        outputs = tensor.grad_fn.metadata.setdefault("forkpoint outputs", [])
+        outputs.append((tensor.output_nr, frame.path, frame.call, slot))
+        if len(outputs) == 1:
+            ref = weakref.ref(self)
 
-        def hook(_, gradients):
-            session = ref()
-            if session is not None and not session.dead and number < len(gradients) and gradients[number] is not None:
-                session.output_gradient(gradients[number], path, call, slot)
+            def hook(_, gradients):
+                session = ref()
+                if session is not None and not session.dead:
+                    session.output_gradients(gradients, outputs)
 
-        tensor.grad_fn.register_hook(hook)
+            tensor.grad_fn.register_hook(hook)
+        if tensor._is_view():
+            self.views.append((weakref.ref(tensor), version_of(tensor), frame.path, frame.call, slot))
         return True
+
+    def put_lost_views(self):
+        """After a change in place of its base, a view's node is never run."""
+        for ref, version, path, call, slot in self.views:
+            tensor = ref()
+            if tensor is not None and version_of(tensor) != version and (path, call, slot) not in self.outputs_seen:
+                self.put(tensor, "backward", "grad_output", path, call=call, slot=slot, missing="the output is a view that was changed in place")
 
     # -- recomputation
 
     @guarded
     def recomputed_call(self, module, args, kwargs):
         """A module runs while backward does: activation checkpointing computes it again."""
-        if self.names.paths(module) is None:
-            return None
         self.calls_run += 1
         stack = self.local.stack
         parent = stack[-1] if stack and stack[-1].recompute else None
+        if parent is None and self.names.paths(module) is None:
+            self.miss("a recomputed call of %s" % type(module).__name__, "it was not called before")
+            return None
         frame = Frame(module, self.names.path_of(module, parent), recorded=True)
         frame.recompute, frame.graded, frame.source = True, torch.is_grad_enabled(), self.sources.caller()
         if any(word in module._modules for word in WRAPPER_WORDS):
@@ -1502,17 +1565,20 @@ class Session:
         if self.recording:
             for parameter, gradient in self.gradients.values():
                 self.put_gradient(parameter, gradient)
+            self.put_lost_views()
         self.micro += 1
         self.clear_micro()
         self.batches.next_micro()
 
     @guarded
-    def output_gradient(self, gradient, path, call, slot):
-        key = (path, call, slot)
-        if not self.recording or not self.in_backward or self.in_grad or key in self.outputs_seen or self.capturing():
+    def output_gradients(self, gradients, outputs):
+        """The engine has the gradients of a node's outputs. A tensor may be the output of several modules: the outermost comes first."""
+        if not self.recording or not self.in_backward or self.in_grad or self.capturing():
             return
-        self.outputs_seen.add(key)
-        self.put(gradient, "backward", "grad_output", path, call=call, slot=slot)
+        for number, path, call, slot in reversed(outputs):
+            if gradients[number] is not None and (path, call, slot) not in self.outputs_seen:
+                self.outputs_seen.add((path, call, slot))
+                self.put(gradients[number], "backward", "grad_output", path, call=call, slot=slot)
 
     def hook_parameters(self):
         for tensor, parameter in [(entry.ref(), entry) for entry in self.names.parameters.values()]:
@@ -1566,23 +1632,21 @@ class Session:
         return number
 
     def find_optimizers(self):
-        """Optimizers made before the recorder was switched on are looked up once."""
-        if not self.optimizers:
-            base = torch.optim.Optimizer
-            for value in gc.get_objects():
-                if issubclass(type(value), base) and hasattr(value, "param_groups"):
+        """Optimizers made before the recorder was switched on are looked up once, among the variables of the callers."""
+        if not self.optimizers and not self.searched:
+            self.searched = True
+            for value in self.names.visible():
+                if isinstance(value, torch.optim.Optimizer):
                     self.know_optimizer(value)
 
     def parameters_of(self, optimizer, number):
         """[(tensor, Parameter)] of an optimizer."""
-        found = []
-        for group_number, group in enumerate(optimizer.param_groups):
-            for position, tensor in enumerate(group["params"]):
-                parameter = self.names.parameter(tensor)
-                if parameter is None:
-                    parameter = self.names.unnamed(tensor, "optimizer%d.%d.%d" % (number, group_number, position))
-                found.append((tensor, parameter))
-        return found
+        tensors = [("%d.%d" % (group_number, position), tensor) for group_number, group in enumerate(optimizer.param_groups)
+                   for position, tensor in enumerate(group["params"])]
+        unknown = [(label, tensor) for label, tensor in tensors if self.names.parameter(tensor) is None]
+        if unknown:
+            self.names.name_by_optimizer(unknown, type(optimizer).__name__, number)
+        return [(tensor, self.names.parameter(tensor)) for _, tensor in tensors]
 
     @guarded
     def clipping(self, parameters):
@@ -1612,14 +1676,10 @@ class Session:
 
     @guarded
     def enter_optimizer(self, optimizer, has_closure):
-        if has_closure:                                           # its forward belongs to this step
-            optimizers, self.local.optimizers = self.local.optimizers, []
-            self.advance()
-            self.local.optimizers = optimizers
-        if self.writer is None and not has_closure:
-            return
         self.know_optimizer(optimizer)
-        if not has_closure:
+        if has_closure:
+            self.advance()                                        # the forward in it belongs to this step
+        else:
             self.before_update(optimizer)
 
     @guarded
@@ -1629,34 +1689,27 @@ class Session:
 
     def before_update(self, optimizer):
         number = self.know_optimizer(optimizer)
-        if self.capturing() or self.writer is None:
-            return
+        if number in self.entered or self.writer is None or self.capturing():
+            return                                                # a closure may be evaluated several times
+        self.entered.add(number)
         for group_number, group in enumerate(optimizer.param_groups):
             rate = self.rates.setdefault((number, group_number), len(self.rates))
             if "lr" in group:
-                self.scalar_once("lr/%d" % rate if rate else "lr", group["lr"])
+                self.scalar("lr/%d" % rate if rate else "lr", group["lr"])
         if not self.recording:
             return
         self.release_held()
         owned = self.parameters_of(optimizer, number)
         before = [(tensor, parameter, self.reduce(tensor, parameter)) for tensor, parameter in owned]
         for tensor, parameter, fresh in before:
-            if tensor.grad is not None and not fresh and parameter not in self.updated_parameters:
+            if tensor.grad is not None and not fresh:
                 host, _ = on_host(tensor.grad)
                 if host is not None and hashlib.sha256(bytes_of(host)).hexdigest() != self.reduced.get(parameter):
                     self.put_parameter(tensor.grad, parameter, "optimizer", "grad")
         self.put_state(optimizer, owned, "@before")
 
-    def scalar_once(self, name, value):
-        """An optimizer may evaluate its closure several times in a step."""
-        if not self.scalar_names[name]:
-            self.scalar_names[name] += 1
-            self.scalar(name, value)
-
     def put_state(self, optimizer, owned, suffix):
         for tensor, parameter in owned:
-            if parameter in self.updated_parameters:
-                continue
             state = optimizer.state.get(tensor) if hasattr(optimizer.state, "get") else None
             for name, value in list((state or {}).items()):
                 if isinstance(value, (bool, str)) or value is None:
@@ -1674,14 +1727,13 @@ class Session:
             return
         if self.recording:
             owned = self.parameters_of(optimizer, self.know_optimizer(optimizer))
-            again = [parameter for _, parameter in owned if parameter in self.updated_parameters]
-            if again:
-                self.miss("second update of %s in a step" % again[0].full_name, "a step has one record of each parameter after it")
+            if any(parameter in self.updated_parameters for _, parameter in owned):
+                self.miss("second update of the same parameters in one step", "a step has one record of each parameter")
+                return
+            self.updated_parameters.update(parameter for _, parameter in owned)
             self.put_state(optimizer, owned, "")
             for tensor, parameter in owned:
-                if parameter not in self.updated_parameters:
-                    self.put_parameter(tensor, parameter, "optimizer", "param")
-                    self.updated_parameters.add(parameter)
+                self.put_parameter(tensor, parameter, "optimizer", "param")
             if not self.buffers_written:
                 self.buffers_written = True
                 for root in self.names.roots:
@@ -1721,15 +1773,26 @@ class Session:
 
     @guarded
     def user_scalar(self, name, value):
-        self.scalar(str(name), value.detach().item() if isinstance(value, torch.Tensor) else value)
+        self.scalar(self.numbered(str(name)), value.detach().item() if isinstance(value, torch.Tensor) else value)
 
     @guarded
     def user_tensor(self, name, tensor):
         self.become_rank()
-        if self.recording:
-            call, self.counts[str(name), "user"] = self.counts[str(name), "user"], self.counts[str(name), "user"] + 1
-            for slot, item in named_slots(tensor):
-                self.put(item, "forward", "output", str(name), call=call, slot=slot, placement=self.placement_of(str(name)) or None)
+        if not self.recording:
+            return
+        name, micro = str(name), self.micro
+        if micro and not self.counts:                             # after the last backward: it still belongs to that micro-step
+            self.micro -= 1
+        if name not in self.names.described:
+            self.names.described.add(name)
+            self.writer.graph(type="module", path=name, **{"class": "Recorder.tensor", "parameters": [], "buffers": []})
+        frame = Frame(None, name)
+        frame.call, frame.source = self.user_calls[name, self.micro], self.sources.caller()
+        self.user_calls[name, self.micro] += 1
+        self.call_line(frame)
+        for slot, item in named_slots(tensor):
+            self.put(item, "forward", "output", name, call=frame.call, slot=slot, placement=self.placement_of(name) or None)
+        self.micro = micro
 
     @guarded
     def user_placement(self, pattern, placement):
@@ -1761,6 +1824,7 @@ class Description:
         for key, read in (("environment", self.environment), ("flags", self.flags), ("code", self.code)):
             self.fixed[key] = value(self.attempt(key, read) or {})
         self.initial_seed = torch.initial_seed()
+        self.groups, self.place = [], None
 
     def attempt(self, what, read):
         try:
@@ -1777,10 +1841,13 @@ class Description:
                   "ddp": self.attempt("ddp", self.ddp) or []}
         result["config"] = {key: item if key == "argv" else value(item) for key, item in config.items()}
         result["seeds"] = {"torch": session.seeds, "initial": self.initial_seed}
-        result["process_groups"] = self.attempt("process groups", self.process_groups) or []
-        coordinates = self.attempt("coordinates", self.coordinates)
-        if coordinates:
-            result["coordinates"] = coordinates
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized():     # scripts leave the process group before they end
+            self.groups = self.attempt("process groups", self.process_groups) or self.groups
+            self.place = self.attempt("coordinates", self.coordinates) or self.place
+        result["process_groups"] = self.groups
+        if self.place:
+            result["coordinates"] = self.place
         device = self.device()
         if device:
             result["device"] = device
@@ -1790,7 +1857,7 @@ class Description:
         values = {"torch": torch.__version__, "python": platform.python_version(), "platform": platform.platform(),
                   "machine": platform.machine(), "cpu_count": os.cpu_count(), "torch_git": getattr(torch.version, "git_version", None),
                   "cuda": torch.version.cuda, "hip": getattr(torch.version, "hip", None),
-                  "torch_config": "; ".join(line.strip(" -") for line in torch.__config__.show().splitlines() if line.strip())}
+                  "torch_config": self.torch_config()}
         capability = getattr(getattr(torch.backends, "cpu", None), "get_cpu_capability", None)
         if capability:
             values["cpu_capability"] = capability()
@@ -1802,6 +1869,12 @@ class Description:
             if name in self.NAMES or name.startswith(self.PREFIXES):
                 values["env." + name] = text
         return {key: item for key, item in values.items() if item is not None}
+
+    @staticmethod
+    def torch_config():
+        """How PyTorch was built (BLAS, instruction sets), without the compiler's flags."""
+        lines = [line.strip(" -") for line in torch.__config__.show().splitlines() if line.strip()]
+        return re.sub(r"CXX_FLAGS=[^,]*, ", "", "; ".join(lines))
 
     def flags(self):
         cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
@@ -1850,8 +1923,6 @@ class Description:
 
     def process_groups(self):
         distributed = torch.distributed
-        if not (distributed.is_available() and distributed.is_initialized()):
-            return []
         c10d = sys.modules["torch.distributed.distributed_c10d"]
         world = getattr(c10d, "_world", None)
         groups = getattr(world, "pg_group_ranks", None) or getattr(c10d, "_pg_group_ranks", None) or {}
@@ -2000,6 +2071,8 @@ class Patches:
 
         def make_grad(original):
             def grad(*args, **kwargs):
+                if session.recording and not session.in_backward and not session.dead:
+                    session.miss("gradients taken by torch.autograd.grad", "only backward is observed")
                 session.in_grad += 1
                 try:
                     return original(*args, **kwargs)
@@ -2051,9 +2124,9 @@ class Patches:
                     args = (observed,) + args[1:]
                 else:
                     kwargs = dict(kwargs, closure=observed)
+            session.enter_optimizer(optimizer, callable(closure))
             session.local.optimizers.append(optimizer)
             try:
-                session.enter_optimizer(optimizer, callable(closure))
                 result = original(optimizer, *args, **kwargs)
                 session.leave_optimizer(optimizer)
                 return result
@@ -2112,14 +2185,13 @@ class Patches:
         @functools.wraps(original_init)
         def __init__(self, loader, *args, **kwargs):
             original_init(self, loader, *args, **kwargs)
-            if not session.dead and loader not in session.loaders.values():
-                session.loaders[len(session.loaders)] = loader
-                session.loader_options.append(loader_options(loader))
+            self.__dict__["_forkpoint_loader"] = session.loader_started(loader)
 
         @functools.wraps(original_reset)
-        def _reset(self, *args, **kwargs):
-            self.__dict__["_forkpoint_ids"] = collections.deque() # indices of an epoch that was not read to its end
-            return original_reset(self, *args, **kwargs)
+        def _reset(self, loader, *args, **kwargs):
+            self.__dict__["_forkpoint_ids"] = collections.deque() # without the indices of an epoch that was not read to its end
+            session.loader_started(loader)
+            return original_reset(self, loader, *args, **kwargs)
 
         @functools.wraps(original_index)
         def _next_index(self):
@@ -2137,7 +2209,7 @@ class Patches:
             ids = self.__dict__.get("_forkpoint_ids")
             ids = ids.popleft() if ids and getattr(self, "_in_order", True) else None
             ids = list(ids) if isinstance(ids, (list, tuple)) and all(type(i) is int for i in ids) else None
-            session.batch_fetched(self, batch, ids)
+            session.batch_fetched(self.__dict__.get("_forkpoint_loader"), batch, ids)
             return batch
 
         for name, new in (("__init__", __init__), ("_reset", _reset), ("_next_index", _next_index), ("__next__", __next__)):
@@ -2342,6 +2414,11 @@ def watch_exit():
         leave(status)
 
     sys.excepthook, sys.exit = excepthook, leave_with
+    quitter = type(getattr(builtins, "exit", None))               # exit() and quit(), which raise by themselves
+    if quitter.__name__ == "Quitter":
+        def quit_with(self, code=None):
+            leave_with(code)
+        quitter.__call__ = quit_with
 
 
 @contextlib.contextmanager

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: 2026 The Forkpoint authors
+"""Checks a bundle against core/bundle/FORMAT.md, line by line. Standard library only, and nothing of the recorder: it must not share its errors.
+
+    format_check.py BUNDLE...       prints what is wrong; exit status 1 if anything is
+"""
+import collections
+import hashlib
+import json
+import os
+import re
+import sys
+
+ITEM_SIZE = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1, "int64": 8, "int32": 4, "int16": 2,
+             "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16}
+NUMBER = (int, float)
+# (phase, kind) -> which of micro, param a record has
+RECORDS = {("start", "param"): ("param",), ("start", "buffer"): ("param",), ("data", "batch"): ("micro",), ("forward", "input"): ("micro",),
+           ("forward", "output"): ("micro",), ("backward", "grad_output"): ("micro",), ("backward", "grad"): ("micro", "param"),
+           ("backward", "input"): ("micro",), ("backward", "output"): ("micro",), ("reduce", "grad"): ("param",),
+           ("optimizer", "grad"): ("param",), ("optimizer", "optimizer_state"): ("param",), ("optimizer", "param"): ("param",),
+           ("optimizer", "buffer"): ("param",)}
+
+
+def refuse(constant):
+    raise ValueError("%s is no JSON" % constant)
+
+
+class Check:
+    def __init__(self, bundle):
+        self.bundle, self.problems = bundle, []
+
+    def wrong(self, where, text):
+        self.problems.append("%s: %s" % (where, text))
+
+    def keys(self, where, value, required, optional=()):
+        """`required` and `optional` are {key: type or types}."""
+        for key, kinds in dict(required).items():
+            if key not in value:
+                self.wrong(where, "lacks %s" % key)
+            else:
+                self.typed(where, key, value[key], kinds)
+        for key, kinds in dict(optional).items():
+            if value.get(key) is not None:
+                self.typed(where, key, value[key], kinds)
+        for key in set(value) - set(required) - set(optional):
+            self.wrong(where, "unknown key %s" % key)
+
+    def typed(self, where, key, value, kinds):
+        kinds = kinds if isinstance(kinds, tuple) else (kinds,)
+        if not isinstance(value, kinds) or isinstance(value, bool) and bool not in kinds:
+            self.wrong(where, "%s is a %s: %r" % (key, type(value).__name__, value))
+        if isinstance(value, str) and value in ("nan", "inf", "-inf"):
+            self.wrong(where, "%s is %s" % (key, value))
+
+    def integers(self, where, key, value):
+        if not isinstance(value, list) or not all(type(i) is int for i in value):
+            self.wrong(where, "%s is no list of integers: %r" % (key, value))
+            return False
+        return True
+
+    def json(self, path):
+        try:
+            with open(os.path.join(self.bundle, path), encoding="utf-8") as file:
+                value = json.load(file, parse_constant=refuse)
+            if isinstance(value, dict):
+                return value
+            self.wrong(path, "is no object")
+        except (OSError, ValueError) as error:
+            self.wrong(path, str(error))
+        return None
+
+    def lines(self, path):
+        try:
+            with open(os.path.join(self.bundle, path), "rb") as file:
+                data = file.read()
+        except OSError as error:
+            self.wrong(path, str(error))
+            return
+        if data and not data.endswith(b"\n"):
+            self.wrong(path, "the last line is torn")
+        for number, line in enumerate(data.split(b"\n")[:-1], 1):
+            try:
+                value = json.loads(line.decode("utf-8"), parse_constant=refuse)
+            except ValueError as error:
+                self.wrong("%s:%d" % (path, number), str(error))
+                continue
+            if isinstance(value, dict):
+                yield "%s:%d" % (path, number), value
+            else:
+                self.wrong("%s:%d" % (path, number), "is no object")
+
+    def version(self, where, value):
+        if not (self.integers(where, "version", value.get("version")) and value["version"][:1] == [1]):
+            self.wrong(where, "version %r" % value.get("version"))
+
+    def run(self):
+        folders = []
+        for name in sorted(os.listdir(self.bundle)):
+            path = os.path.join(self.bundle, name)
+            if re.fullmatch(r"rank\d{5}", name) and os.path.isdir(path) and not os.path.islink(path):
+                folders.append(name)
+            elif name != "bundle.json":
+                self.wrong(name, "does not belong into a bundle")
+        value = self.json("bundle.json")
+        if value:
+            self.keys("bundle.json", value, {"format": str, "version": list, "name": str, "world_size": int},
+                      {"run_id": str, "attempt": int, "created": str, "command": list, "producer": dict})
+            self.version("bundle.json", value)
+            if value.get("format") != "forkpoint-bundle":
+                self.wrong("bundle.json", "format %r" % value.get("format"))
+        if not folders:
+            self.wrong(self.bundle, "has no rank")
+        for folder in folders:
+            self.rank(folder, value or {})
+        return self.problems
+
+    def rank(self, folder, bundle):
+        where = folder + "/rank.json"
+        value = self.json(where) or {}
+        self.keys(where, value, {"format": str, "version": list, "run": str, "world_size": int, "rank": int, "status": str},
+                  {"run_id": str, "attempt": int, "created": str, "command": list, "producer": dict, "error": str, "steps": str,
+                   "coordinates": dict, "device": str, "environment": dict, "flags": dict, "config": dict, "seeds": dict,
+                   "process_groups": list, "code": dict, "coverage": dict})
+        self.version(where, value)
+        if value.get("format") != "forkpoint-rank" or value.get("status") not in ("recording", "complete", "failed"):
+            self.wrong(where, "format %r, status %r" % (value.get("format"), value.get("status")))
+        if folder != "rank%05d" % value.get("rank", -1):
+            self.wrong(where, "is rank %r" % value.get("rank"))
+        for key in ("run_id", "world_size", "attempt"):
+            if value.get(key) != bundle.get(key):
+                self.wrong(where, "%s %r, bundle.json has %r" % (key, value.get(key), bundle.get(key)))
+        for key in ("environment", "flags"):
+            for name, item in (value.get(key) or {}).items():
+                if not isinstance(item, (str, bool) + NUMBER):
+                    self.wrong(where, "%s.%s is not flat" % (key, name))
+        extra = set(os.listdir(os.path.join(self.bundle, folder))) - {"rank.json", "graph.jsonl", "scalars.jsonl", "tensors.jsonl", "tensors-0000.bin"}
+        if extra:
+            self.wrong(folder, "holds %s" % sorted(extra))
+        orders = collections.Counter()
+        graph = self.graph(folder, orders)
+        self.scalars(folder)
+        self.tensors(folder, graph, orders)
+        for order, count in orders.items():
+            if count > 1:
+                self.wrong(folder, "order %d is used %d times" % (order, count))
+
+    def graph(self, folder, orders):
+        modules, calls, backwards, edges, ties = {}, {}, [], [], []
+        last = -1
+        for where, line in self.lines(folder + "/graph.jsonl"):
+            kind = line.pop("type", None)
+            if kind == "module":
+                self.keys(where, line, {"path": str, "class": str, "parameters": list, "buffers": list}, {"wrapper": str})
+                if line.get("path") in modules:
+                    self.wrong(where, "module %s twice" % line["path"])
+                modules[line.get("path")] = line
+            elif kind in ("call", "backward"):
+                if kind == "call":
+                    self.keys(where, line, {"step": int, "micro": int, "module": str, "call": int, "order": int, "parent": (str, type(None)),
+                                            "parent_call": (int, type(None)), "training": bool}, {"source": str, "recompute": bool})
+                    key = (line.get("step"), line.get("micro"), line.get("module"), line.get("call"), bool(line.get("recompute")))
+                    if key in calls:
+                        self.wrong(where, "call %r twice" % (key,))
+                    calls[key] = line
+                    if line.get("parent") is not None:
+                        parent = (line["step"], line["micro"], line["parent"], line.get("parent_call"), False)
+                        if parent not in calls:
+                            self.wrong(where, "parent %r was not called" % (parent,))
+                    elif line.get("parent_call") is not None:
+                        self.wrong(where, "parent_call without parent")
+                    if line.get("module") not in modules:
+                        self.wrong(where, "unknown module %r" % line.get("module"))
+                else:
+                    self.keys(where, line, {"step": int, "micro": int, "root": str, "order": int}, {"source": str})
+                    backwards.append(line)
+                if line.get("source") and not re.fullmatch(r"[^/].*:\d+", line["source"]):
+                    self.wrong(where, "source %r" % line["source"])
+                orders[line.get("order")] += 1
+                if line.get("order", -1) <= last:
+                    self.wrong(where, "order %r after %r" % (line.get("order"), last))
+                last = line.get("order", last)
+            elif kind == "edge":
+                self.keys(where, line, {"step": int, "micro": int, "from": dict, "to": dict, "direct": bool})
+                for end in ("from", "to"):
+                    self.keys(where, line.get(end, {}), {"module": str, "call": int, "slot": str})
+                edges.append((where, line))
+            elif kind == "tie":
+                self.keys(where, line, {"names": list})
+                ties.append(line.get("names"))
+            else:
+                self.wrong(where, "type %r" % kind)
+        for where, line in edges:
+            for end in ("from", "to"):
+                name = line[end]["module"]
+                key = (line["step"], line["micro"], name, line[end]["call"], False)
+                if key not in calls and not (end == "to" and re.fullmatch(r"loss(#\d+)?", name)):
+                    self.wrong(where, "%s %r was not called" % (end, key))
+        return modules, calls, backwards
+
+    def scalars(self, folder):
+        seen = set()
+        for where, line in self.lines(folder + "/scalars.jsonl"):
+            self.keys(where, line, {"step": int, "name": str, "value": NUMBER + (str,)}, {"micro": int})
+            if isinstance(line.get("value"), str) and line["value"] not in ("NaN", "Infinity", "-Infinity"):
+                self.wrong(where, "value %r" % line["value"])
+            key = (line.get("step"), line.get("micro"), line.get("name"))
+            if key in seen:
+                self.wrong(where, "scalar %r twice" % (key,))
+            seen.add(key)
+
+    def tensors(self, folder, graph, orders):
+        modules, calls, _ = graph
+        path = os.path.join(self.bundle, folder, "tensors-0000.bin")
+        with open(path, "rb") as file:
+            data = memoryview(file.read())
+        seen, ids, places = set(), set(), {}
+        for where, line in self.lines(folder + "/tensors.jsonl"):
+            self.keys(where, line, {"id": int, "step": int, "phase": str, "kind": str, "module": str, "order": int, "dtype": str, "shape": list},
+                      {"micro": int, "level": str, "param": str, "call": int, "slot": str, "global_shape": list, "global_offset": list,
+                       "placement": list, "recompute": bool, "sample_ids": list, "not_observed": str, "stats": dict, "digest": str, "fold": str,
+                       "file": str, "offset": int, "codec": str, "filter": str, "frame_size": int, "frames": list})
+            if line.get("id") in ids or line.get("id", -1) < 0:
+                self.wrong(where, "id %r" % line.get("id"))
+            ids.add(line.get("id"))
+            orders[line.get("order")] += 1
+            self.record(where, line, modules, calls)
+            key = tuple(line.get(k) or 0 for k in ("step", "micro", "phase", "kind", "module", "param", "call", "slot", "recompute"))
+            if key in seen:
+                self.wrong(where, "recorded twice: %r" % (key,))
+            seen.add(key)
+            self.content(where, line, data, places)
+
+    def record(self, where, line, modules, calls):
+        phase, kind, module = line.get("phase"), line.get("kind"), line.get("module")
+        expected = RECORDS.get((phase, kind))
+        if expected is None:
+            self.wrong(where, "kind %r in phase %r" % (kind, phase))
+            return
+        for key in ("micro", "param"):
+            if (key in line) != (key in expected):
+                self.wrong(where, "%s/%s %s %s" % (phase, kind, "has" if key in line else "lacks", key))
+        if (phase == "backward" and kind in ("input", "output")) != bool(line.get("recompute")):
+            self.wrong(where, "recompute %r in %s/%s" % (line.get("recompute"), phase, kind))
+        loss = kind == "output" and phase == "forward" and re.fullmatch(r"loss(#\d+)?", module or "")
+        if kind == "batch" and module != "":
+            self.wrong(where, "a batch of module %r" % module)
+        if kind in ("param", "buffer", "grad", "optimizer_state"):
+            names = modules.get(module, {}).get("buffers" if kind == "buffer" else "parameters")
+            if names is None or line.get("param") not in names:
+                self.wrong(where, "unknown %s %s of %r" % (kind, line.get("param"), module))
+        elif kind in ("input", "output") and not loss:
+            key = (line.get("step"), line.get("micro"), module, line.get("call") or 0, bool(line.get("recompute")))
+            if key not in calls:
+                self.wrong(where, "%s of a call that is not in the graph: %r" % (kind, key))
+        elif kind == "grad_output" and module not in modules:
+            self.wrong(where, "unknown module %r" % module)
+        for place in line.get("placement") or ():
+            if not isinstance(place, dict) or place.get("type") not in ("replicate", "shard", "partial") or not isinstance(place.get("axis"), str):
+                self.wrong(where, "placement %r" % (place,))
+        ids = line.get("sample_ids")
+        if ids is not None and (kind != "batch" or not self.integers(where, "sample_ids", ids) or len(ids) != (line["shape"] or [0])[0]):
+            self.wrong(where, "sample_ids %r" % (ids,))
+
+    def content(self, where, line, data, places):
+        if line.get("dtype") not in ITEM_SIZE:
+            self.wrong(where, "dtype %r" % line.get("dtype"))
+            return
+        if not self.integers(where, "shape", line.get("shape")):
+            return
+        size = ITEM_SIZE[line["dtype"]]
+        for length in line["shape"]:
+            size *= length
+        if line.get("not_observed"):
+            if line.get("digest") or line.get("file"):
+                self.wrong(where, "not observed, yet with bytes")
+            return
+        if not re.fullmatch(r"[0-9a-f]{64}", line.get("digest", "")):
+            self.wrong(where, "digest %r" % line.get("digest"))
+            return
+        if "file" not in line:
+            if size:
+                self.wrong(where, "no bytes")
+            return
+        offset = line.get("offset", -1)
+        if line["file"] != "tensors-0000.bin" or offset < 0 or offset % 64 or offset + size > len(data):
+            self.wrong(where, "file %r, offset %r, size %d of %d" % (line["file"], offset, size, len(data)))
+            return
+        if hashlib.sha256(data[offset:offset + size]).hexdigest() != line["digest"]:
+            self.wrong(where, "the digest is not the bytes'")
+        if places.setdefault(line["digest"], offset) != offset:
+            self.wrong(where, "the same bytes are stored twice")
+
+
+def check(bundle):
+    """List of what is wrong with a bundle; empty when nothing is."""
+    return Check(bundle).run()
+
+
+if __name__ == "__main__":
+    found = [(path, problem) for path in sys.argv[1:] for problem in check(path)]
+    for path, problem in found:
+        print("%s: %s" % (path, problem))
+    sys.exit(1 if found else 0)
