@@ -1363,6 +1363,8 @@ class Session:
         if self.in_backward or self.in_grad:
             return self.recomputed_call(module, args, kwargs) if self.recording and not self.in_grad else None
         if stack:
+            if self.names.paths(module) is None and isinstance(module, torch.fx.GraphModule):
+                return self.push(Frame(module))                   # what a compiler has made of the caller's inside
             return self.nested_call(module, args, kwargs)
         return self.outermost_call(module, args, kwargs)
 
@@ -2291,6 +2293,7 @@ def install(options):
     """Start recording in this process; PyTorch has been imported."""
     global torch, active
     torch = sys.modules["torch"]
+    import torch.fx as _                                          # noqa: F401
     active = Session(options)
     active.patches = Patches(active)
     active.patches.install()
