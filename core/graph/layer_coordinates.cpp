@@ -27,6 +27,7 @@ namespace {
 constexpr std::size_t kCancelEvery = 1u << 12;
 constexpr Vertex kNone = UINT32_MAX;
 constexpr double kGrid = 16; ///< coordinates are multiples of 1/16: equal on every machine, and straight is exactly straight
+constexpr double kMostDrift = 150; ///< a block whose nodes are entered and left at different points walks aside; no further than this
 constexpr double kNoise = 1e-6; ///< of sums that should be equal
 
 class Placement {
@@ -145,6 +146,7 @@ private:
         m_next.assign(m_vertices, kNone);
         m_shift.assign(m_vertices, 0);
         m_taken.assign(m_vertices, 0);
+        m_firstLine.resize(m_vertices);
         for (Vertex v = 0; v < m_vertices; ++v) {
             m_root[v] = v;
         }
@@ -203,11 +205,18 @@ private:
             const Vertex u = found->vertex;
             const auto place = placeOf(u);
             if (!m_taken[u] && place > last && place < bound) {
+                const double side = m_mirrored ? -1 : 1;
+                const double line = m_shift[u] + side * static_cast<double>(found->otherOffset);
+                const Vertex root = m_root[u];
+                if (u == root) {
+                    m_firstLine[root] = line;
+                } else if (std::abs(line - m_firstLine[root]) > kMostDrift) {
+                    continue;
+                }
                 m_taken[u] = 1;
-                m_root[v] = m_root[u];
+                m_root[v] = root;
                 m_next[u] = v;
-                const double slant = static_cast<double>(found->otherOffset) - static_cast<double>(found->ownOffset);
-                m_shift[v] = m_shift[u] + (m_mirrored ? -slant : slant);
+                m_shift[v] = line - side * static_cast<double>(found->ownOffset);
                 return place;
             }
         }
@@ -315,6 +324,7 @@ private:
     bool m_fromAbove = true, m_mirrored = false;
     std::vector<Vertex> m_root, m_next;    ///< first vertex of the block; the next one in it
     std::vector<double> m_shift, m_x;      ///< from the block's position
+    std::vector<double> m_firstLine;       ///< of a block's root: where its first aligned piece runs, from the block's position
     std::vector<std::uint8_t> m_taken;
     std::vector<std::int64_t> m_match, m_bound;
 };

@@ -20,8 +20,9 @@
 // feed one node, and rarely something dense. Three things must hold: it is calm (the main chain is one vertical line, residuals are arcs
 // beside it), it is the same every time and on every machine, and 20,000 nodes take tens of milliseconds.
 //
-//   1. Cycles.      Edges that close one in a depth-first search are turned round and drawn upwards. Execution order is acyclic, so this is
-//                   for groups (a module outside that is called within) and for damaged input; a minimal set is not worth its cost.
+//   1. Cycles.      Edges that close one in a depth-first search count as turned round, and are drawn as a loop back up beside the nodes.
+//                   Execution order is acyclic, so this is for groups (a module outside that is called within) and for damaged input; a
+//                   minimal set is not worth its cost.
 //   2. Layers.      Longest path from the sources, then sources and trees of them are pulled down to just above what they feed. Network
 //                   simplex (Gansner et al., "A technique for drawing directed graphs", 1993) gives shorter edges and takes seconds.
 //   3. Lanes.       An edge that passes layers takes a place in each ("dummy nodes"). All edges that leave one node at one point share a
@@ -48,6 +49,7 @@ constexpr double kLoopWidth = 10;
 constexpr double kMarginStep = 6;
 constexpr std::uint32_t kMarginTracks = 64;
 constexpr double kMostGrowth = 2; ///< in layer gaps
+constexpr double kTurn = 0.35;    ///< where between two layers edges turn aside
 
 struct Part {
     std::vector<std::uint32_t> nodes, edges; ///< numbers in the whole
@@ -191,14 +193,20 @@ private:
 
     void placeLayers()
     {
-        double y = 0;
+        for (std::uint32_t e = 0; e < m_edges.size(); ++e) { // turns beyond the first and the last layer
+            if (m_proper.paths[e].reversed) {
+                m_roomAbove = m_graph.layer[m_edges[e].to] == 0 ? m_options.laneGap : m_roomAbove;
+                m_roomBelow = m_graph.layer[m_edges[e].from] + 1 == m_graph.layers ? m_options.laneGap : m_roomBelow;
+            }
+        }
+        double y = m_roomAbove;
         for (std::uint32_t l = 0; l < m_graph.layers; ++l) {
             const double height = heightOf(l);
             m_top.push_back(y);
             m_bottom.push_back(y + height);
             y += height + (l + 1 < m_graph.layers ? gapBelow(l) : 0.0);
         }
-        m_out.height = m_bottom.empty() ? 0 : m_bottom.back();
+        m_out.height = m_bottom.empty() ? 0 : m_bottom.back() + m_roomBelow;
     }
 
     /// Where a node stands in a layer that is higher than itself: sources close to what they feed, ends close to what feeds them.
@@ -270,34 +278,55 @@ private:
             routeLoop(m_out.nodes[m_edges[e].from]);
             return;
         }
-        const Vertex upper = path.reversed ? m_edges[e].to : m_edges[e].from, lower = path.reversed ? m_edges[e].from : m_edges[e].to;
-        const double upperX = m_x[upper] + (path.reversed ? m_edges[e].toOffset : m_edges[e].fromOffset);
-        const double lowerX = m_x[lower] + (path.reversed ? m_edges[e].fromOffset : m_edges[e].toOffset);
-        const auto from = m_graph.layer[upper], to = m_graph.layer[lower];
-        addPoint(first, upperX, m_out.nodes[upper].bottom());
-        addPoint(first, upperX, m_bottom[from]);
-        if (path.margin) {
-            const double x = m_marginX + kMarginStep * m_track[e];
-            const double out = (m_bottom[from] + m_top[from + 1]) / 2, in = (m_bottom[to - 1] + m_top[to]) / 2;
-            addPoint(first, upperX, out);
-            addPoint(first, x, out);
-            addPoint(first, x, in);
-            addPoint(first, lowerX, in);
+        const auto& edge = m_edges[e];
+        const double fromX = m_x[edge.from] + edge.fromOffset, toX = m_x[edge.to] + edge.toOffset;
+        const auto from = m_graph.layer[edge.from], to = m_graph.layer[edge.to];
+        addPoint(first, fromX, m_out.nodes[edge.from].bottom());
+        addPoint(first, fromX, m_bottom[from]);
+        if (path.margin || path.reversed) {
+            const double out = turnBelow(from), in = turnAbove(to);
+            addPoint(first, fromX, out);
+            if (path.margin) {
+                addPoint(first, m_marginX + kMarginStep * m_track[e], out);
+                addPoint(first, m_marginX + kMarginStep * m_track[e], in);
+            } else {
+                routeUp(first, path, out, in);
+            }
+            addPoint(first, toX, in);
+        } else {
+            for (std::uint32_t i = 0; i < path.places; ++i) {
+                passLayer(first, path.lane + i, true);
+            }
         }
-        for (std::uint32_t i = 0; i < path.places; ++i) {
-            const Vertex place = path.lane + i;
-            addPoint(first, m_x[place], m_top[m_graph.layer[place]]);
-            addPoint(first, m_x[place], m_bottom[m_graph.layer[place]]);
-        }
-        addPoint(first, lowerX, m_top[to]);
-        addPoint(first, lowerX, m_out.nodes[lower].y);
+        addPoint(first, toX, m_top[to]);
+        addPoint(first, toX, m_out.nodes[edge.to].y);
         if (m_out.points.size() == first + 1) { // no height and no gap
             m_out.points.push_back(m_out.points.back());
         }
-        if (path.reversed) {
-            std::reverse(m_out.points.begin() + static_cast<std::ptrdiff_t>(first), m_out.points.end());
-        }
     }
+
+    void passLayer(std::size_t first, Vertex place, bool downwards)
+    {
+        const auto l = m_graph.layer[place];
+        addPoint(first, m_x[place], downwards ? m_top[l] : m_bottom[l]);
+        addPoint(first, m_x[place], downwards ? m_bottom[l] : m_top[l]);
+    }
+
+    void routeUp(std::size_t first, const EdgePath& path, double out, double in)
+    {
+        addPoint(first, m_x[path.lane + path.places - 1], out);
+        for (std::uint32_t i = path.places; i-- > 0;) {
+            passLayer(first, path.lane + i, false);
+        }
+        addPoint(first, m_x[path.lane], in);
+    }
+
+    /// Where an edge turns aside below layer l, or comes in from aside above it.
+    double turnBelow(std::uint32_t l) const
+    {
+        return m_bottom[l] + (l + 1 < m_graph.layers ? kTurn * (m_top[l + 1] - m_bottom[l]) : m_roomBelow / 2);
+    }
+    double turnAbove(std::uint32_t l) const { return m_top[l] - (l > 0 ? kTurn * (m_top[l] - m_bottom[l - 1]) : m_roomAbove / 2); }
 
     void routeLoop(const Rect& node)
     {
@@ -331,6 +360,7 @@ private:
     std::vector<double> m_top, m_bottom; ///< per layer
     std::vector<std::uint32_t> m_track;  ///< per edge
     double m_marginX = 0;
+    double m_roomAbove = 0, m_roomBelow = 0;
 };
 
 PartLayout layOutPart(std::span<const LayoutNode> nodes, std::span<const LayoutEdge> edges, const LayoutOptions& options, const std::stop_token& stop,

@@ -60,13 +60,13 @@ struct LayeredLayout {
     double width = 0, height = 0;
     std::vector<Rect> nodes;                ///< within [0, width] x [0, height]
     std::vector<std::uint32_t> layers;      ///< per node, within its part
-    std::vector<std::uint8_t> reversed;     ///< per edge: runs upwards because it closes a cycle
+    std::vector<std::uint8_t> reversed;     ///< per edge: closes a cycle; it leaves downwards, runs up beside the nodes, and enters from above
     std::vector<Point> points;              ///< of all edges
     std::vector<std::uint32_t> pointsBegin; ///< edges + 1 offsets into points
     LayoutStats stats;
 
-    /// From the producer's lower side to the consumer's upper side; of a reversed edge from upper to lower side. Between layers a route may
-    /// be slanted, within a layer it is vertical, so each slanted piece may be replaced by a curve within its bounding box.
+    /// From the producer's lower side to the consumer's upper side. Slanted only between layers, where there are no nodes, so each slanted
+    /// piece may be replaced by a curve within its bounding box. (A loop, from a node to itself, stands on the node's right side.)
     std::span<const Point> route(std::size_t edge) const { return { points.data() + pointsBegin[edge], points.data() + pointsBegin[edge + 1] }; }
 };
 

@@ -230,7 +230,8 @@ private:
         m_out.graph.layers = last + (std::find(m_pins.begin(), m_pins.end(), Pin::Bottom) == m_pins.end() ? 0 : 1);
     }
 
-    /// Arcs [begin, end) leave the same node at the same point and share one lane down to the farthest target.
+    /// Arcs [begin, end) leave the same node at the same point and share one lane down to the farthest target. Reversed ones reach the same
+    /// point from below, in a lane up from the lowest source.
     struct Lane {
         std::uint32_t begin = 0, end = 0, length = 0;
     };
@@ -252,7 +253,8 @@ private:
                 while (at != last && at->reversed == begin->reversed && at->upperOffset == begin->upperOffset) {
                     ++at;
                 }
-                const auto length = layer[std::prev(at)->lower] - layer[v] - 1;
+                const auto passed = layer[std::prev(at)->lower] - layer[v];
+                const auto length = begin->reversed ? passed + 1 : passed - 1;
                 lanes.push_back({ static_cast<std::uint32_t>(begin - m_arcs.begin()), static_cast<std::uint32_t>(at - m_arcs.begin()), length });
                 wanted += length;
             }
@@ -260,7 +262,8 @@ private:
         const auto longest = longestAllowed(lanes, wanted);
         m_pieces.reserve(m_arcs.size() + std::min(wanted, m_arcs.size() * 8));
         for (std::size_t i = 0; i < lanes.size(); ++i) {
-            makeLane(lanes[i], lanes[i].length <= longest);
+            const bool allowed = lanes[i].length <= longest;
+            m_arcs[lanes[i].begin].reversed ? makeUpwardLane(lanes[i], allowed) : makeLane(lanes[i], allowed);
             if (cancelledAt(i)) {
                 return;
             }
@@ -322,6 +325,28 @@ private:
             m_pieces.push_back({ previous, place, previousOffset, 0, previous == start ? Link::Loose : Link::Lane });
             previous = place;
             previousOffset = 0;
+        }
+    }
+
+    /// Edges that close a cycle leave their node downwards like all others, turn, run up in a lane beside both nodes, turn again above the
+    /// target. The lane takes places in the layers of both, and none of its pieces meets a node.
+    void makeUpwardLane(const Lane& lane, bool allowed)
+    {
+        auto& layer = m_out.graph.layer;
+        const auto top = layer[m_arcs[lane.begin].upper];
+        const auto firstPlace = static_cast<Vertex>(layer.size());
+        for (std::uint32_t i = 0; allowed && i < lane.length; ++i) {
+            layer.push_back(top + i);
+            if (i > 0) {
+                m_pieces.push_back({ firstPlace + i - 1, firstPlace + i, 0, 0, Link::Lane });
+            }
+        }
+        for (auto at = lane.begin; at < lane.end; ++at) {
+            auto& path = m_out.paths[m_arcs[at].edge];
+            path.lane = firstPlace;
+            path.places = allowed ? layer[m_arcs[at].lower] - top + 1 : 0;
+            path.margin = !allowed;
+            m_out.marginEdges += allowed ? 0 : 1;
         }
     }
 

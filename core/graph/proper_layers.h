@@ -51,7 +51,7 @@ struct ProperGraph {
 struct EdgePath {
     Vertex lane = 0;           ///< first of the places it takes, which are numbered downwards
     std::uint32_t places = 0;
-    bool reversed = false;     ///< the upper node is the edge's `to`
+    bool reversed = false;     ///< the upper node is the edge's `to`; its places include the layers of both nodes
     bool margin = false;       ///< its lane was over the budget: it takes no places and runs along the margin
     bool loop = false;         ///< from a node to itself
 };

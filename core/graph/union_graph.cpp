@@ -128,6 +128,7 @@ public:
         const std::vector<std::int32_t> none;
         const auto& microsA = micro < plan->microsA.size() ? plan->microsA[micro] : none;
         const auto& microsB = micro < plan->microsB.size() ? plan->microsB[micro] : none;
+        reserve();
         readSide(m_alignment.a, Sides::A, plan->step, microsA, m_namesA);
         readSide(m_alignment.b, Sides::B, plan->step + m_alignment.stepOffset, microsB, m_namesB);
         if (cancelled()) {
@@ -257,6 +258,21 @@ private:
         }
     }
 
+    void reserve()
+    {
+        std::size_t calls = 0, edges = 0;
+        for (const auto* side : { &m_alignment.a, &m_alignment.b }) {
+            for (const auto* rank : side->ranks) {
+                calls = std::max(calls, rank->calls.size());
+                edges += rank->edges.size();
+            }
+        }
+        const auto steps = std::max<std::size_t>(m_alignment.steps.size(), 1);
+        m_nameIds.reserve(2 * calls / steps);
+        m_byKey.reserve(2 * calls / steps);
+        m_edges.reserve(edges / steps);
+    }
+
     /// Adds what is new to the order of execution after its neighbour.
     void readCalls(const std::vector<const bundle::CallRecord*>& calls, Sides which, SideNames& names)
     {
@@ -378,6 +394,13 @@ private:
     /// Pairs have normalised names already.
     NameId nameInA(const std::string& normalised)
     {
+        if (!m_lastName.empty() && m_lastName == normalised) { // neighbours among the pairs often have the same module
+            return m_lastId;
+        }
+        if (const auto known = m_nameIds.find(normalised); known != m_nameIds.end()) {
+            m_lastName = normalised;
+            return m_lastId = known->second;
+        }
         const auto [at, added] = m_nameIds.emplace(normalised, static_cast<NameId>(m_names.size()));
         if (added) {
             m_names.push_back(&at->first);
@@ -757,6 +780,8 @@ private:
     DraftId m_batch = kNoDraft;
     std::vector<RenamedSlot> m_renamedSlots;
     std::vector<DraftEdge> m_edges;
+    std::string m_lastName;
+    NameId m_lastId = 0;
 };
 
 } // namespace

@@ -42,6 +42,7 @@ struct Port {
     ItemId frame = 0;
     bool exit = false;
     bool ownOutput = false;   ///< of an exit: the frame itself is its only source
+    std::vector<ItemId> targets; ///< of its edges
     std::uint32_t local = 0;  ///< number among the nodes of the frame's content, if it is connected there
     bool connected = false;
     double x = 0;             ///< from the frame's left side
@@ -188,7 +189,10 @@ private:
                 made.frame = first.frame;
                 made.exit = first.exit;
                 made.ownOutput = own;
-                m_ports.push_back(made);
+                for (auto c = begin; c < end; ++c) {
+                    made.targets.push_back(edgeOf(crossings[c]).to);
+                }
+                m_ports.push_back(std::move(made));
                 candidates.push_back({ begin, end, port });
             }
             m_ports[port].ownOutput = m_ports[port].ownOutput && own;
@@ -343,6 +347,9 @@ private:
         m_portsOf.resize(m_graph.items.size());
         for (std::uint32_t p = 0; p < m_ports.size(); ++p) {
             m_portsOf[m_ports[p].frame].push_back(p);
+        }
+        for (auto& ports : m_portsOf) { // what feeds earlier items stands further left, whatever its own place: equal blocks look equal
+            std::stable_sort(ports.begin(), ports.end(), [&](std::uint32_t x, std::uint32_t y) { return m_ports[x].targets < m_ports[y].targets; });
         }
         for (auto i = m_graph.items.size() + 1; i-- > 0;) { // inner frames have greater numbers; the canvas is done last
             const bool canvas = i == m_graph.items.size();

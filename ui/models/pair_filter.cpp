@@ -63,7 +63,10 @@ void PairFilter::setSeverities(std::set<diagnose::Severity> severities)
 
 bool PairFilter::hasChildren(const QModelIndex& parent) const { return rowCount(parent) > 0; }
 
-QVariant PairFilter::headerData(int section, Qt::Orientation orientation, int role) const { return m_model.headerData(section, orientation, role); }
+QVariant PairFilter::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    return m_shortHeaders && section == PairModel::State && role == Qt::DisplayRole ? QVariant() : m_model.headerData(section, orientation, role);
+}
 
 bool PairFilter::passesButSeverity(std::size_t pair) const
 {

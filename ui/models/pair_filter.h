@@ -30,6 +30,8 @@ public:
     void setGate(std::optional<diagnose::Gate> gate);    ///< nullopt: all
     void setSeverities(std::set<diagnose::Severity> severities); ///< empty: all; else pending pairs are left out
 
+    void setShortHeaders(bool on) { m_shortHeaders = on; } ///< no title over the column of icons
+
     /// Pairs per severity that pass everything but the severities, and those pending.
     struct Counts {
         std::array<int, kSeverities> severity {};
@@ -66,6 +68,7 @@ private:
     std::optional<int> m_step;
     std::optional<diagnose::Gate> m_gate;
     std::set<diagnose::Severity> m_severities;
+    bool m_shortHeaders = false;
     int m_sortColumn = -1;
     Qt::SortOrder m_sortOrder = Qt::AscendingOrder;
     std::vector<int> m_rows;   ///< pair of each row

@@ -13,6 +13,7 @@
 #include <QPainter>
 #include <QScrollArea>
 #include <QSignalBlocker>
+#include <QStyledItemDelegate>
 #include <QTreeView>
 #include <QVBoxLayout>
 
@@ -20,12 +21,31 @@ namespace forkpoint::ui {
 
 namespace {
 
+/// Rows with room to breathe.
+class RowDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        return { QStyledItemDelegate::sizeHint(option, index).width(), option.fontMetrics.height() + 5 };
+    }
+
+protected:
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override
+    {
+        QStyledItemDelegate::initStyleOption(option, index);
+        option->state &= ~QStyle::State_HasFocus;
+        option->rect.adjust(index.column() == 0 ? 6 : 0, 0, index.column() == 0 ? 0 : -6, 0);
+    }
+};
+
 /// A table as tall as its rows, so that the panel scrolls as one.
 class FittedTable : public QTreeView {
 public:
     explicit FittedTable(TextTable* model)
     {
         setModel(model);
+        setItemDelegate(new RowDelegate(this));
         setRootIsDecorated(false);
         setUniformRowHeights(true);
         setFrameShape(QFrame::NoFrame);

@@ -6,6 +6,7 @@
 #include "ui/theme/theme.h"
 #include "ui/window/elided_label.h"
 
+#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
@@ -21,26 +22,30 @@ namespace {
 
 constexpr std::size_t kListedProblems = 6;
 
+struct Words {
+    Q_DECLARE_TR_FUNCTIONS(Errors)
+};
+
 /// The sentence that heads the page: what kind of failure it is.
 QString titleOf(ErrorCode code)
 {
     switch (code) {
     case ErrorCode::Usage:
-        return ErrorPage::tr("These runs cannot be compared like this");
+        return Words::tr("These runs cannot be compared like this");
     case ErrorCode::NotFound:
-        return ErrorPage::tr("There is no such file or folder");
+        return Words::tr("There is no such file or folder");
     case ErrorCode::NotABundle:
-        return ErrorPage::tr("This is not a bundle");
+        return Words::tr("This is not a bundle");
     case ErrorCode::Unreadable:
-        return ErrorPage::tr("The system refuses to read the bundle");
+        return Words::tr("The system refuses to read the bundle");
     case ErrorCode::Corrupt:
-        return ErrorPage::tr("The bundle is damaged");
+        return Words::tr("The bundle is damaged");
     case ErrorCode::Truncated:
-        return ErrorPage::tr("The bundle ends too early");
+        return Words::tr("The bundle ends too early");
     case ErrorCode::Unsupported:
-        return ErrorPage::tr("The bundle needs a newer Forkpoint");
+        return Words::tr("The bundle needs a newer Forkpoint");
     default:
-        return ErrorPage::tr("The runs could not be compared");
+        return Words::tr("The runs could not be compared");
     }
 }
 
@@ -48,31 +53,31 @@ QString nextOf(ErrorCode code)
 {
     switch (code) {
     case ErrorCode::NotFound:
-        return ErrorPage::tr("Check the path, or choose the bundle again.");
+        return Words::tr("Check the path, or choose the bundle again.");
     case ErrorCode::NotABundle:
-        return ErrorPage::tr("Choose the folder that the recorder wrote; it holds rank00000, rank00001 and so on.");
+        return Words::tr("Choose the folder that the recorder wrote; it holds rank00000, rank00001 and so on.");
     case ErrorCode::Unreadable:
-        return ErrorPage::tr("Check the permissions of the files and try again.");
+        return Words::tr("Check the permissions of the files and try again.");
     case ErrorCode::Corrupt:
     case ErrorCode::Truncated:
-        return ErrorPage::tr("Copy it again from where it was recorded, or record it again; “forkpoint-cli verify” lists everything that is wrong with it.");
+        return Words::tr("Copy it again from where it was recorded, or record it again; “forkpoint-cli verify” lists everything that is wrong with it.");
     case ErrorCode::Unsupported:
-        return ErrorPage::tr("Update this program, or record the run with a matching version.");
+        return Words::tr("Update this program, or record the run with a matching version.");
     default:
-        return ErrorPage::tr("Choose other runs.");
+        return Words::tr("Choose other runs.");
     }
 }
 
 QString sideText(const QString& letter, const std::optional<align::Side>& side, const QString& path)
 {
     if (!side) {
-        return ErrorPage::tr("%1: nothing could be read of %2", "letter of the run, path").arg(letter, shown(path.toStdString()));
+        return Words::tr("%1: nothing could be read of %2", "letter of the run, path").arg(letter, shown(path.toStdString()));
     }
     std::size_t tensors = 0;
     for (const auto* rank : side->ranks) {
         tensors += rank->tensors.size();
     }
-    QString text = ErrorPage::tr("%1: %2, %3, steps %4, %n tensor(s)", "letter, name, ranks, steps", static_cast<int>(tensors))
+    QString text = Words::tr("%1: %2, %3, steps %4, %n tensor(s)", "letter, name, ranks, steps", static_cast<int>(tensors))
                        .arg(letter, shown(side->label), ranksText(side->ranks.size(), side->bundle->worldSize()), stepsText(side->bundle->steps()));
     const auto& problems = side->bundle->problems();
     for (std::size_t i = 0; i < std::min(problems.size(), kListedProblems); ++i) {

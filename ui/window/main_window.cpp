@@ -58,6 +58,16 @@ QSplitter* splitter(Qt::Orientation orientation)
     return out;
 }
 
+/// A hairline between two parts.
+QWidget* rule()
+{
+    auto* line = new QWidget;
+    line->setFixedHeight(1);
+    line->setAutoFillBackground(true);
+    line->setBackgroundRole(QPalette::Mid);
+    return line;
+}
+
 QString themeName(ThemeChoice theme)
 {
     return theme == ThemeChoice::Light ? QStringLiteral("light") : theme == ThemeChoice::Dark ? QStringLiteral("dark") : QStringLiteral("system");
@@ -108,6 +118,12 @@ MainWindow::MainWindow(Session& session, Look look, QWidget* parent)
     }
 }
 
+MainWindow::~MainWindow()
+{
+    disconnect(&m_session, nullptr, this, nullptr);
+    delete m_pages; // before the model that its lists show
+}
+
 /// The model is fed before any view is made, so that it is first in line of the session's signals.
 void MainWindow::followSession()
 {
@@ -123,7 +139,12 @@ void MainWindow::followSession()
         refreshPage();
         refreshActions();
     });
-    connect(&m_session, &Session::structureChanged, this, [this] { refreshPage(); });
+    connect(&m_session, &Session::structureChanged, this, [this] {
+        refreshPage();
+        if (m_session.comparison()) {
+            m_pairs->table()->setFocus(); // the list was hidden while it was empty
+        }
+    }, Qt::QueuedConnection);
     for (const auto signal : { &Session::pairSelected, &Session::stepSelected, &Session::gateSelected, &Session::verdictReady, &Session::resultsChanged }) {
         connect(&m_session, signal, this, &MainWindow::refreshActions);
     }
@@ -149,12 +170,15 @@ void MainWindow::buildWorkspace()
     rows->addWidget(m_gates);
 
     m_columns = splitter(Qt::Horizontal);
-    m_left = splitter(Qt::Vertical);
+    m_left = new QWidget;
+    auto* left = new QVBoxLayout(m_left);
+    left->setContentsMargins(0, 0, 0, 0);
+    left->setSpacing(0);
     m_findings = new FindingsPanel(m_session);
     m_pairs = new PairPanel(m_session, m_model, PairPanel::Form::Narrow);
-    m_left->addWidget(m_findings);
-    m_left->addWidget(m_pairs);
-    m_left->setStretchFactor(1, 1);
+    left->addWidget(m_findings);
+    left->addWidget(rule());
+    left->addWidget(m_pairs, 1);
     m_left->setMinimumWidth(230);
 
     m_middle = splitter(Qt::Vertical);
@@ -180,13 +204,8 @@ void MainWindow::buildWorkspace()
     m_columns->setStretchFactor(0, 0);
     m_columns->setStretchFactor(1, 1);
     m_columns->setStretchFactor(2, 0);
-    m_columns->setSizes({ 300, 760, 380 });
-    auto* line = new QFrame;
-    line->setFrameShape(QFrame::NoFrame);
-    line->setFixedHeight(1);
-    line->setAutoFillBackground(true);
-    line->setBackgroundRole(QPalette::Mid);
-    rows->addWidget(line);
+    m_columns->setSizes({ 310, 760, 370 });
+    rows->addWidget(rule());
     rows->addWidget(m_columns, 1);
 
     connect(m_runBar, &RunBar::openRequested, this, &MainWindow::openSide);
@@ -425,6 +444,7 @@ void MainWindow::refreshPage()
             m_start->refresh();
         }
         m_pages->setCurrentWidget(page);
+        (page == m_workspace ? static_cast<QWidget*>(m_pairs->table()) : page)->setFocus();
     }
     const auto& comparison = m_session.comparison();
     setWindowTitle(comparison ? tr("%1 against %2 - Forkpoint").arg(shown(comparison->structure().alignment.a.label), shown(comparison->structure().alignment.b.label))

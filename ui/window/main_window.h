@@ -45,6 +45,8 @@ public:
     };
     MainWindow(Session& session, Look look, QWidget* parent = nullptr);
 
+    ~MainWindow() override;
+
     void openRuns(const RunPair& runs);
     bool openSample(const QString& name); ///< false: there is none of that name
     void showPanel(ShownPanel panel);
@@ -105,7 +107,8 @@ private:
     RunBar* m_runBar = nullptr;
     VerdictBar* m_verdict = nullptr;
     GateStrip* m_gates = nullptr;
-    QSplitter *m_columns = nullptr, *m_left = nullptr, *m_middle = nullptr, *m_right = nullptr;
+    QWidget* m_left = nullptr;
+    QSplitter *m_columns = nullptr, *m_middle = nullptr, *m_right = nullptr;
     FindingsPanel* m_findings = nullptr;
     PairPanel *m_pairs = nullptr, *m_allPairs = nullptr;
     QTabWidget* m_tabs = nullptr;

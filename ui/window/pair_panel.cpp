@@ -80,7 +80,7 @@ int widthOf(PairModel::Column column, PairPanel::Form form, const QFontMetrics& 
     case PairModel::State:
         return form == PairPanel::Form::Narrow ? 28 : 34 + 10 * letter;
     case PairModel::Name:
-        return 34 * letter;
+        return 26 * letter;
     case PairModel::Ratio:
         return 9 * letter + 12;
     case PairModel::ErrorColumn:
@@ -118,7 +118,7 @@ void SeverityButton::setCount(int count)
 QSize SeverityButton::sizeHint() const
 {
     const QString text = QLocale().toString(m_count) + QLatin1Char(' ') + severityWord(m_severity);
-    return { fontMetrics().horizontalAdvance(text) + 10 + 6 + 14, fontMetrics().height() + 6 };
+    return { fontMetrics().horizontalAdvance(text) + 10 + 5 + 12, fontMetrics().height() + 6 };
 }
 
 void SeverityButton::paintEvent(QPaintEvent*)
@@ -134,9 +134,9 @@ void SeverityButton::paintEvent(QPaintEvent*)
     }
     constexpr int kIcon = 10;
     painter.setOpacity(m_count == 0 ? 0.45 : 1);
-    paintSeverity(painter, QRectF(7, (height() - kIcon) / 2.0, kIcon, kIcon), m_severity, theme.strong(m_severity));
+    paintSeverity(painter, QRectF(6, (height() - kIcon) / 2.0, kIcon, kIcon), m_severity, theme.strong(m_severity));
     painter.setOpacity(1);
-    QRect text = rect().adjusted(7 + kIcon + 6, 0, 0, 0);
+    QRect text = rect().adjusted(6 + kIcon + 5, 0, 0, 0);
     QFont strong = font();
     strong.setBold(m_count > 0);
     painter.setFont(strong);
@@ -153,6 +153,7 @@ PairPanel::PairPanel(Session& session, PairModel& model, Form form, QWidget* par
     : QWidget(parent)
     , m_session(session)
     , m_model(model)
+    , m_form(form)
     , m_filter(model)
     , m_table(new QTreeView)
     , m_text(new QLineEdit)
@@ -225,10 +226,8 @@ PairPanel::PairPanel(Session& session, PairModel& model, Form form, QWidget* par
             m_table->setColumnHidden(column, true);
         }
     }
-    header->setSectionResizeMode(PairModel::Name, QHeaderView::Stretch);
-    if (form == Form::Narrow) {
-        header->setSectionResizeMode(PairModel::State, QHeaderView::Fixed);
-    }
+    m_filter.setShortHeaders(form == Form::Narrow);
+    m_table->viewport()->installEventFilter(this);
     layout->addWidget(m_table, 1);
     m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
     m_empty->setContentsMargins(16, 24, 16, 24);
@@ -271,6 +270,7 @@ PairPanel::PairPanel(Session& session, PairModel& model, Form form, QWidget* par
         refreshCounts();
         selectionToTable();
     });
+    connect(&session, &Session::verdictReady, this, [this] { QMetaObject::invokeMethod(this, &PairPanel::showSelected, Qt::QueuedConnection); });
     connect(&session, &Session::pairSelected, this, [this] { selectionToTable(); });
     // The model was changed before by whoever owns it, in the same signal.
     connect(&model, &QAbstractItemModel::modelReset, this, [this] {
@@ -285,6 +285,32 @@ void PairPanel::focusFilter()
 {
     m_text->setFocus(Qt::ShortcutFocusReason);
     m_text->selectAll();
+}
+
+bool PairPanel::eventFilter(QObject* object, QEvent* event)
+{
+    if (object == m_table->viewport() && event->type() == QEvent::Resize) {
+        fitColumns();
+    }
+    return QWidget::eventFilter(object, event);
+}
+
+void PairPanel::fitColumns()
+{
+    int others = 0;
+    for (int column = 0; column < PairModel::kColumns; ++column) {
+        others += column == PairModel::Name || m_table->isColumnHidden(column) ? 0 : m_table->columnWidth(column);
+    }
+    const int least = m_form == Form::Narrow ? 60 : widthOf(PairModel::Name, m_form, fontMetrics());
+    m_table->setColumnWidth(PairModel::Name, std::max(least, m_table->viewport()->width() - others));
+}
+
+void PairPanel::showSelected()
+{
+    const auto index = m_table->currentIndex();
+    if (index.isValid() && !m_table->viewport()->rect().contains(m_table->visualRect(index).center())) {
+        m_table->scrollTo(index.siblingAtColumn(PairModel::State), QAbstractItemView::PositionAtCenter);
+    }
 }
 
 void PairPanel::selectionFromTable(const QModelIndex& current)
@@ -308,6 +334,7 @@ void PairPanel::selectionToTable(bool scroll)
         m_table->setCurrentIndex(index);
         if (scroll) {
             m_table->scrollTo(index);
+            QMetaObject::invokeMethod(this, &PairPanel::showSelected, Qt::QueuedConnection);
         } else {
             m_table->verticalScrollBar()->setValue(at);
         }

@@ -54,15 +54,21 @@ public:
     PairFilter& filter() { return m_filter; }
     void focusFilter();
 
+protected:
+    bool eventFilter(QObject* object, QEvent* event) override;
+
 private:
     void selectionFromTable(const QModelIndex& current);
     void selectionToTable(bool scroll = true);
     void applySeverities();
     void applyStep();
     void refreshCounts();
+    void fitColumns();   ///< the name takes what the numbers leave
+    void showSelected(); ///< once everything has its final size
 
     Session& m_session;
     PairModel& m_model;
+    Form m_form;
     PairFilter m_filter;
     QTreeView* m_table;
     QLineEdit* m_text;

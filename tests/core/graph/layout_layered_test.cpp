@@ -134,20 +134,23 @@ TEST(LayeredLayout, TreesOfSourcesAreKeptTogether)
     EXPECT_EQ(layout.layers, (std::vector<std::uint32_t> { 0, 1, 2, 3, 4, 2, 3 }));
 }
 
-TEST(LayeredLayout, CycleIsDrawnUpwards)
+TEST(LayeredLayout, CycleIsClosedByALoopBackUp)
 {
     const Named named = Named({ "a", "b", "c" }).chain({ "a", "b", "c" }).edge("c", "a");
     const auto layout = named.layout();
     EXPECT_EQ(layout.reversed, (std::vector<std::uint8_t> { 0, 0, 1 }));
-    EXPECT_GT(layout.route(2).front().y, layout.route(2).back().y);
+    EXPECT_EQ(layout.route(2).front().y, layout.nodes[2].bottom());
+    EXPECT_EQ(layout.route(2).back().y, layout.nodes[0].y);
     EXPECT_EQ(named.draw(), R"(
-[a]
- |\
- |  \
+ ----
+[a]  |
+ |   |
+ |   |
 [b]  |
- |  /
- |/
-[c]
+ |   |
+ |   |
+[c]  |
+ ----
 )");
 }
 
@@ -378,10 +381,14 @@ double threadSeconds()
 
 TEST(LayeredLayout, CancelLeavesQuickly)
 {
-    const auto nodes = boxes(60000);
-    const auto edges = randomEdges(60000, 120000, 3);
+    const auto nodes = boxes(40000);
+    const auto edges = randomEdges(40000, 80000, 3);
+    const double begin = threadSeconds();
+    ASSERT_TRUE(layeredLayout(nodes, edges));
+    const double whole = threadSeconds() - begin;
+    int cancelledRuns = 0;
     // After different shares of the work, so that each step is hit. Processor time of the worker: the machine may be busy.
-    for (const double after : { 0.0, 0.01, 0.05, 0.15, 0.4, 0.8 }) {
+    for (const double share : { 0.0, 0.02, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9 }) {
         std::stop_source source;
         std::atomic<double> started = 0;
         double used = 0;
@@ -407,12 +414,13 @@ TEST(LayeredLayout, CancelLeavesQuickly)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             clock_gettime(clock, &now);
             atStop = static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-        } while (!done && atStop - started < after);
+        } while (!done && atStop - started < share * whole);
         source.request_stop();
         worker.join();
-        EXPECT_TRUE(cancelled) << after;
-        EXPECT_LT(used - atStop, 0.1) << after;
+        cancelledRuns += cancelled ? 1 : 0;
+        EXPECT_LT(used - atStop, 0.1) << share;
     }
+    EXPECT_GT(cancelledRuns, 0); // a late scheduler may let some of them finish
 }
 
 TEST(LayeredLayout, ReportsProgress)
