@@ -5,7 +5,9 @@
 #include "ui/graph/graph_view.h"
 #include "ui/graph/graph_words.h"
 
+#include <QApplication>
 #include <QLineEdit>
+#include <QPainterPath>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QWheelEvent>
@@ -391,7 +393,7 @@ TEST_F(GraphTest, AnEdgeSaysItsTensor)
     const auto edges = m_view.canvas().edgesAt(middle);
     ASSERT_EQ(edges.size(), 1u);
     const auto ids = scene.visible.edgesOf(scene.visible.edges[edges[0]]);
-    const auto tip = ui::edgeTip(graph(), *m_session.comparison(), { ids.begin(), ids.end() });
+    const auto tip = ui::edgeTip(graph(), *m_session.comparison(), std::vector<graph::EdgeId>(ids.begin(), ids.end()));
     EXPECT_TRUE(tip.contains(QStringLiteral("layers.1 → head: float32 [2, 2]"))) << tip.toStdString();
 }
 
