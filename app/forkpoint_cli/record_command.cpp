@@ -111,6 +111,9 @@ void addRecord(CLI::App& app, Run& run)
             auto words = command->remaining();
             if (!words.empty() && words.front() == "--") {
                 words.erase(words.begin());
+            } else if (!words.empty() && words.front().starts_with('-')) {
+                complain(fmt::format("record has no option {}; options of the recorded command go after --", words.front()));
+                return kUsage;
             }
             return record(*arguments, words);
         };
