@@ -13,9 +13,10 @@ namespace {
 constexpr std::array<std::string_view, 5> kSections = { "environment", "flags", "config", "seeds", "code" };
 
 /// Differ in healthy pairs by what they are: places, processes, the command line, and what a split over ranks changes.
-constexpr std::array<std::string_view, 16> kExpected
-    = { "argv", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC",
-        "hostname", "pid", "script", "PYTHONPATH", "ddp", "world_size", "initial" };
+constexpr auto kExpected = std::to_array<std::string_view>(
+    { "argv", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC",
+      "NCCL_ASYNC_ERROR_HANDLING", "hostname", "pid", "script", "PYTHONPATH", "ddp", "world_size", "initial", "sampler_num_replicas", "sampler_rank",
+      "sampler_num_samples" });
 
 bool isExpected(const std::string& key)
 {
