@@ -45,13 +45,17 @@ int main(int argc, char** argv)
     app.footer("Exit status: 0 agrees, 1 differs (drift or worse), 2 usage, 3 unreadable input.\n"
                "forkpoint-cli COMMAND --help describes a command.");
     Run run;
-    addRecord(app, run);
+    std::vector<std::string> recorded;
+    addRecord(app, run, recorded);
     addCompare(app, run);
     addInfo(app, run);
     addVerify(app, run);
     addRecorder(app, run);
     try {
-        app.parse(argc, argv);
+        std::vector<std::string> words(argv + 1, argv + argc);
+        recorded = recordedCommand(app, words);
+        std::reverse(words.begin(), words.end()); // as CLI11 takes them
+        app.parse(std::move(words));
     } catch (const CLI::CallForHelp& e) {
         return app.exit(e);
     } catch (const CLI::CallForVersion& e) {
