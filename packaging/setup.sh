@@ -42,8 +42,10 @@ packages=(
     libexpected-dev     # Result<T>
     libcli11-dev        # arguments of the programs
     libzstd-dev         # compressed frames
+    libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests
-    python3             # structure tests
+    python3             # structure tests and tests of the command line
+    python3-jsonschema  # tests of the JSON report against its schema
     python3-torch       # the demo's runs and the recorder's tests
 )
 packages_newest_torch=(
