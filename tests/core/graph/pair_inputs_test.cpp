@@ -80,9 +80,11 @@ TEST_F(PairInputs, ABatchAndTheFirstStartHaveNone)
 
 TEST_F(PairInputs, AnOutputComesFromItsInputsAndTheStateOfItsSubtree)
 {
-    EXPECT_EQ(inputs("s0/forward/output/head"), (Ids { "s0/forward/input/head", "s0/start/buffer/head.count", "s0/start/param/head.weight" }));
-    EXPECT_EQ(inputs("s0/forward/output/block"), (Ids { "s0/forward/input/block", "s0/start/param/block.fc1.weight", "s0/start/param/block.fc10.weight",
-                                                        "s0/start/param/block.fc2.weight" }));
+    EXPECT_EQ(
+        inputs("s0/forward/output/head"), (Ids { "s0/forward/input/head", "s0/start/buffer/head.count", "s0/start/param/head.weight" }));
+    EXPECT_EQ(inputs("s0/forward/output/block"),
+        (Ids { "s0/forward/input/block", "s0/start/param/block.fc1.weight", "s0/start/param/block.fc10.weight",
+            "s0/start/param/block.fc2.weight" }));
 }
 
 TEST_F(PairInputs, ANameThatBeginsAlikeIsNoSubtree)
@@ -92,9 +94,9 @@ TEST_F(PairInputs, ANameThatBeginsAlikeIsNoSubtree)
 
 TEST_F(PairInputs, TheRootsOutputComesFromEverything)
 {
-    EXPECT_EQ(inputs("s0/forward/output/"), (Ids { "s0/forward/input/", "s0/start/buffer/head.count", "s0/start/param/block.fc1.weight",
-                                                   "s0/start/param/block.fc10.weight", "s0/start/param/block.fc2.weight", "s0/start/param/head.weight",
-                                                   "s0/start/param/scale" }));
+    EXPECT_EQ(inputs("s0/forward/output/"),
+        (Ids { "s0/forward/input/", "s0/start/buffer/head.count", "s0/start/param/block.fc1.weight", "s0/start/param/block.fc10.weight",
+            "s0/start/param/block.fc2.weight", "s0/start/param/head.weight", "s0/start/param/scale" }));
 }
 
 TEST_F(PairInputs, AnInputComesFromTheOutputsThatReachIt)
@@ -111,7 +113,8 @@ TEST_F(PairInputs, AnInputThatNoOutputReachesComesFromTheBatch)
 
 TEST_F(PairInputs, TheLossComesFromWhatReachesItAndTheBatch)
 {
-    EXPECT_EQ(inputs("s0/forward/output/loss"), (Ids { "s0/data/batch/batch:0", "s0/data/batch/batch:1", "s0/forward/output/", "s0/forward/output/head" }));
+    EXPECT_EQ(inputs("s0/forward/output/loss"),
+        (Ids { "s0/data/batch/batch:0", "s0/data/batch/batch:1", "s0/forward/output/", "s0/forward/output/head" }));
 }
 
 TEST_F(PairInputs, AnOutputsGradientComesFromThoseOfItsConsumers)
@@ -144,19 +147,21 @@ TEST_F(PairInputs, AClippedGradientComesFromTheReducedOne)
 TEST_F(PairInputs, AParameterComesFromItsStartTheLastGradientAndTheStatesBefore)
 {
     EXPECT_EQ(inputs("s0/optimizer/param/head.weight"),
-              (Ids { "s0/optimizer/grad/head.weight", "s0/optimizer/optimizer_state/head.weight:exp_avg%40before",
-                     "s0/optimizer/optimizer_state/head.weight:step%40before", "s0/start/param/head.weight" }));
+        (Ids { "s0/optimizer/grad/head.weight", "s0/optimizer/optimizer_state/head.weight:exp_avg%40before",
+            "s0/optimizer/optimizer_state/head.weight:step%40before", "s0/start/param/head.weight" }));
 }
 
 TEST_F(PairInputs, WithoutClippingTheLastGradientIsTheReducedOne)
 {
-    EXPECT_EQ(inputs("s0/optimizer/param/block.fc1.weight"), (Ids { "s0/reduce/grad/block.fc1.weight", "s0/start/param/block.fc1.weight" }));
+    EXPECT_EQ(
+        inputs("s0/optimizer/param/block.fc1.weight"), (Ids { "s0/reduce/grad/block.fc1.weight", "s0/start/param/block.fc1.weight" }));
 }
 
 TEST_F(PairInputs, AStateComesFromItsValueBeforeTheParameterAndTheGradient)
 {
     EXPECT_EQ(inputs("s0/optimizer/optimizer_state/head.weight:exp_avg"),
-              (Ids { "s0/optimizer/grad/head.weight", "s0/optimizer/optimizer_state/head.weight:exp_avg%40before", "s0/start/param/head.weight" }));
+        (Ids {
+            "s0/optimizer/grad/head.weight", "s0/optimizer/optimizer_state/head.weight:exp_avg%40before", "s0/start/param/head.weight" }));
 }
 
 TEST_F(PairInputs, ABufferComesFromItsStartAndTheModulesInputs)
@@ -180,7 +185,10 @@ void writeSteps(RankScribe& rank, const std::vector<int>& steps)
 {
     for (const int step : steps) {
         rank.step(step).start("fc.weight", kX).startBuffer("fc.count", kX).reduced("fc.weight", kX);
-        rank.optimizerState("fc.weight", "exp_avg@before", kX).after("fc.weight", kX).afterBuffer("fc.count", kX).optimizerState("fc.weight", "exp_avg", kX);
+        rank.optimizerState("fc.weight", "exp_avg@before", kX)
+            .after("fc.weight", kX)
+            .afterBuffer("fc.count", kX)
+            .optimizerState("fc.weight", "exp_avg", kX);
     }
 }
 
@@ -192,10 +200,11 @@ TEST(PairInputsOverSteps, AStartComesFromThePreviousStepsEnd)
     const auto alignment = aligned(a.side(), b.side());
     EXPECT_EQ(inputsOf(alignment, "s1/start/param/fc.weight"), Ids { "s0/optimizer/param/fc.weight" });
     EXPECT_EQ(inputsOf(alignment, "s1/start/buffer/fc.count"), Ids { "s0/optimizer/buffer/fc.count" });
-    EXPECT_EQ(inputsOf(alignment, "s1/optimizer/optimizer_state/fc.weight:exp_avg%40before"), Ids { "s0/optimizer/optimizer_state/fc.weight:exp_avg" });
+    EXPECT_EQ(inputsOf(alignment, "s1/optimizer/optimizer_state/fc.weight:exp_avg%40before"),
+        Ids { "s0/optimizer/optimizer_state/fc.weight:exp_avg" });
     EXPECT_EQ(inputsOf(alignment, "s0/optimizer/optimizer_state/fc.weight:exp_avg%40before"), Ids());
     EXPECT_EQ(inputsOf(alignment, "s1/optimizer/param/fc.weight"),
-              (Ids { "s1/optimizer/optimizer_state/fc.weight:exp_avg%40before", "s1/reduce/grad/fc.weight", "s1/start/param/fc.weight" }))
+        (Ids { "s1/optimizer/optimizer_state/fc.weight:exp_avg%40before", "s1/reduce/grad/fc.weight", "s1/start/param/fc.weight" }))
         << "of its own step only";
 }
 
@@ -231,7 +240,7 @@ TEST(PairInputsOfCalls, EachCallHasItsOwn)
     EXPECT_EQ(inputsOf(alignment, "s0/forward/input/fc#1"), Ids { "s0/forward/output/fc" });
     EXPECT_EQ(inputsOf(alignment, "s0/backward/grad_output/fc"), Ids { "s0/backward/grad_output/fc#1" });
     EXPECT_EQ(inputsOf(alignment, "s0/backward/grad/fc.weight"),
-              (Ids { "s0/backward/grad_output/fc", "s0/backward/grad_output/fc#1", "s0/forward/input/fc", "s0/forward/input/fc#1" }))
+        (Ids { "s0/backward/grad_output/fc", "s0/backward/grad_output/fc#1", "s0/forward/input/fc", "s0/forward/input/fc#1" }))
         << "a parameter gathers from all calls";
 }
 
@@ -240,7 +249,14 @@ TEST(PairInputsOfMicroSteps, EachHasItsOwnAndTheReducedGradientHasAll)
     RecordedRun a("a"), b("b");
     for (auto* run : { &a, &b }) {
         for (int micro = 0; micro < 2; ++micro) {
-            run->rank().micro(micro).batch(f32({ 1 }, { static_cast<float>(micro) })).input("fc", kX).output("fc", kX).loss(1).gradOutput("fc", kX).grad("fc.weight", kX);
+            run->rank()
+                .micro(micro)
+                .batch(f32({ 1 }, { static_cast<float>(micro) }))
+                .input("fc", kX)
+                .output("fc", kX)
+                .loss(1)
+                .gradOutput("fc", kX)
+                .grad("fc.weight", kX);
         }
         run->rank().reduced("fc.weight", kX);
     }
@@ -263,7 +279,11 @@ TEST(PairInputsOfSlots, TheEdgesSlotIsTaken)
 {
     RecordedRun a("a"), b("b");
     for (auto* run : { &a, &b }) {
-        run->rank().output("split", kX, { .slot = "0" }).output("split", kX, { .slot = "1" }).edge({ "split", 0, "1" }, { "fc", 0, "x" }).input("fc", kX, { .slot = "x" });
+        run->rank()
+            .output("split", kX, { .slot = "0" })
+            .output("split", kX, { .slot = "1" })
+            .edge({ "split", 0, "1" }, { "fc", 0, "x" })
+            .input("fc", kX, { .slot = "x" });
     }
     EXPECT_EQ(inputsOf(aligned(a.side(), b.side()), "s0/forward/input/fc:x"), Ids { "s0/forward/output/split:1" });
 }
@@ -281,7 +301,12 @@ TEST(PairInputsOfSlots, RenamedSlotsAreFoundByTheirCall)
 TEST(PairInputsOfNames, WrappersAndRenamedModulesAreSeenThrough)
 {
     RecordedRun a("a"), b("b");
-    a.rank().module("", "Net").module("fc1", "Linear", { "weight" }).module("fc2", "Linear2", { "weight" }).output("fc1", kX).input("fc2", kX);
+    a.rank()
+        .module("", "Net")
+        .module("fc1", "Linear", { "weight" })
+        .module("fc2", "Linear2", { "weight" })
+        .output("fc1", kX)
+        .input("fc2", kX);
     b.rank().module("module", "Net").module("module.dense", "Linear", { "weight" }).module("module.fc2", "Linear2", { "weight" });
     b.rank().output("module.dense", kX).edge("module.dense", "module.fc2").input("module.fc2", kX);
     EXPECT_EQ(inputsOf(aligned(a.side(), b.side()), "s0/forward/input/fc2"), Ids { "s0/forward/output/fc1" });
@@ -327,7 +352,7 @@ TEST(PairInputsOfTies, AGradientGathersFromEveryModuleThatSharesTheParameter)
         rank.gradOutput("head", kX).gradOutput("embed", kX).grad("embed.weight", kX);
     }
     EXPECT_EQ(inputsOf(aligned(a.side(), b.side()), "s0/backward/grad/embed.weight"),
-              (Ids { "s0/backward/grad_output/embed", "s0/backward/grad_output/head", "s0/forward/input/embed", "s0/forward/input/head" }));
+        (Ids { "s0/backward/grad_output/embed", "s0/backward/grad_output/head", "s0/forward/input/embed", "s0/forward/input/head" }));
 }
 
 TEST(PairInputsOfTies, AnOutputComesFromTheSharedParameterUnderItsFirstName)
@@ -338,7 +363,8 @@ TEST(PairInputsOfTies, AnOutputComesFromTheSharedParameterUnderItsFirstName)
         rank.tie({ "module.embed.weight", "module.head.weight" }).start("module.embed.weight", kX).start("module.other.weight", kX);
         rank.input("module.head", kX).output("module.head", kX);
     }
-    EXPECT_EQ(inputsOf(aligned(a.side(), b.side()), "s0/forward/output/head"), (Ids { "s0/forward/input/head", "s0/start/param/embed.weight" }));
+    EXPECT_EQ(
+        inputsOf(aligned(a.side(), b.side()), "s0/forward/output/head"), (Ids { "s0/forward/input/head", "s0/start/param/embed.weight" }));
 }
 
 TEST(PairInputsOfTies, OnOneSideOnlyTheyCountToo)
@@ -351,7 +377,7 @@ TEST(PairInputsOfTies, OnOneSideOnlyTheyCountToo)
     a.rank().tie({ "embed.weight", "head.weight" });
     b.rank().start("head.weight", kX);
     EXPECT_EQ(inputsOf(aligned(a.side(), b.side()), "s0/forward/output/head"),
-              (Ids { "s0/forward/input/head", "s0/start/param/embed.weight", "s0/start/param/head.weight" }));
+        (Ids { "s0/forward/input/head", "s0/start/param/embed.weight", "s0/start/param/head.weight" }));
 }
 
 TEST(PairInputsOfRecomputation, ComeFromTheFirstTime)
@@ -359,7 +385,12 @@ TEST(PairInputsOfRecomputation, ComeFromTheFirstTime)
     RecordedRun a("a"), b("b");
     for (auto* run : { &a, &b }) {
         auto& rank = run->rank();
-        rank.start("fc.weight", kX).batch(kX).input("fc", kX).output("fc", kX).input("fc", kX, { .recompute = true }).output("fc", kX, { .recompute = true });
+        rank.start("fc.weight", kX)
+            .batch(kX)
+            .input("fc", kX)
+            .output("fc", kX)
+            .input("fc", kX, { .recompute = true })
+            .output("fc", kX, { .recompute = true });
     }
     const auto alignment = aligned(a.side(), b.side());
     EXPECT_EQ(inputsOf(alignment, "s0/backward/input/fc"), Ids { "s0/forward/input/fc" });
@@ -373,7 +404,7 @@ TEST(PairInputsOfRecomputation, AGradientRestsOnTheRecomputedInput)
         run->rank().input("fc", kX).input("fc", kX, { .recompute = true }).gradOutput("fc", kX).grad("fc.weight", kX);
     }
     EXPECT_EQ(inputsOf(aligned(a.side(), b.side()), "s0/backward/grad/fc.weight"),
-              (Ids { "s0/backward/grad_output/fc", "s0/backward/input/fc", "s0/forward/input/fc" }));
+        (Ids { "s0/backward/grad_output/fc", "s0/backward/input/fc", "s0/forward/input/fc" }));
 }
 
 } // namespace
