@@ -48,6 +48,10 @@ std::string agreement(const compare::Snapshot& comparison)
     if (verdict.severity == Severity::Identical) {
         return fmt::format("The runs are bit-identical in all {} compared tensors.", verdict.pairs);
     }
+    const std::size_t identical = identicalCount(verdict);
+    if (identical == verdict.pairs) {
+        return fmt::format("All {} compared tensors are bit-identical, but some tensors exist on one side only.", verdict.pairs);
+    }
     std::size_t worst = 0;
     for (std::size_t i = 0; i < comparison.ready(); ++i) {
         if (comparison.result(i).severity == Severity::Noise && !comparison.result(i).undecidable
@@ -56,7 +60,7 @@ std::string agreement(const compare::Snapshot& comparison)
         }
     }
     std::string text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical); closest to the floor: {}, {}.",
-                                   verdict.pairs, identicalCount(verdict), place(comparison.structure().alignment.pairs[worst]),
+                                   verdict.pairs, identical, place(comparison.structure().alignment.pairs[worst]),
                                    pairNumbers(comparison, worst));
     if (verdict.severity == Severity::Unmatched) {
         text += " Some tensors exist on one side only.";
@@ -89,7 +93,8 @@ std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
     }
     const bool factor = std::abs(s.bestScale - 1) > 1e-3 && s.scaleResidual < 0.01 * std::min(1.0, s.relL2);
     if (factor && diagnose::isAboveFloor(result.severity)) {
-        text += fmt::format("; candidate = {:.6g} x reference up to {:.1g}", s.bestScale, s.scaleResidual);
+        text += fmt::format("; candidate = {:.6g} x reference {}", s.bestScale,
+                            s.scaleResidual > 0 ? fmt::format("up to {:.1g}", s.scaleResidual) : "exactly");
     }
     if (result.structured) {
         text += "; small, but not random: a factor or a bias runs through it";

@@ -57,21 +57,23 @@ std::string shortened(std::string_view text, std::size_t width)
     return fmt::format("{}...{}", text.substr(0, byteAt(text, head)), text.substr(byteAt(text, have - tail)));
 }
 
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent)
+std::string wrapped(std::string_view text, std::size_t width, std::size_t taken, std::size_t indent)
 {
     std::string out;
-    std::size_t column = 0;
+    std::size_t column = taken;
+    bool lineStart = true;
     while (!text.empty()) {
         const auto space = text.find(' ');
         const auto word = text.substr(0, space);
         text = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
-        if (column > 0 && column + 1 + columns(word) > width) {
+        if (!lineStart && column + 1 + columns(word) > width) {
             out += "\n" + std::string(indent, ' ');
             column = indent;
-        } else if (column > 0) {
+        } else if (!lineStart) {
             out += ' ';
             ++column;
         }
+        lineStart = false;
         out += word;
         column += columns(word);
     }

@@ -21,8 +21,9 @@ std::string printable(std::string_view text);
 /// At most `width` columns; what is too long loses its middle ("layers.0...weight").
 std::string shortened(std::string_view text, std::size_t width);
 
-/// Words wrapped to the width, continuation lines indented by `indent`.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
+/// Words wrapped to lines of at most `width` columns, where a word allows it. The first line has `taken` columns in front of it already, the
+/// others are indented by `indent`.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t taken, std::size_t indent);
 
 std::string padded(std::string_view text, std::size_t width);
 

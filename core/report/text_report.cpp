@@ -123,7 +123,7 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
     const auto& result = comparison.result(verdict.fork->pair);
     const auto width = static_cast<std::size_t>(options.width);
     std::string out = heading(verdict.fork->proven ? "Fork" : "First difference", options);
-    out += metricLine("pair", shortened(printable(pair.id), width - 22));
+    out += metricLine("pair", shortened(printable(pair.id), width - 23));
     if (!pair.source.empty()) {
         out += metricLine("source", printable(pair.source));
     }
@@ -135,7 +135,7 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
         out += metricLine("inputs in agreement", fmt::format("{}, largest error {:.2g}", verdict.fork->after.size(), worst));
     }
     if (!pair.assembly.empty()) {
-        out += metricLine("assembly", wrapped(printable(pair.assembly), width - 22, 22));
+        out += metricLine("assembly", wrapped(printable(pair.assembly), width, 23, 23));
     }
     if (const auto* lane = result.worstLane()) {
         const auto& s = lane->statistics;
@@ -185,11 +185,16 @@ std::string pairsText(const compare::Snapshot& comparison, const TextOptions& op
         centre = verdict.fork->pair;
     } else {
         title = "Pairs with the largest error";
-        std::vector<std::size_t> order(n);
+        std::vector<std::size_t> order;
         for (std::size_t i = 0; i < n; ++i) {
-            order[i] = i;
+            if (comparison.result(i).severity != Severity::Identical) {
+                order.push_back(i);
+            }
         }
-        const auto count = std::min(n, static_cast<std::size_t>(options.around));
+        if (order.empty()) {
+            return {};
+        }
+        const auto count = std::min(order.size(), static_cast<std::size_t>(options.around));
         std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](std::size_t x, std::size_t y) {
             return std::tuple(-comparison.result(x).ratio, x) < std::tuple(-comparison.result(y).ratio, y);
         });
@@ -227,7 +232,7 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
             ++expected;
         } else if (shown++ < kContextLines) {
             out += "  " + wrapped(printable(fmt::format("{} {}: {} -> {}", e.section, e.key, e.a.empty() ? "(absent)" : e.a, e.b.empty() ? "(absent)" : e.b)),
-                                  static_cast<std::size_t>(options.width) - 2, 6)
+                                  static_cast<std::size_t>(options.width), 2, 6)
                 + "\n";
         }
     }
@@ -269,7 +274,7 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
     }
     std::string out = heading("Notes", options);
     for (std::size_t i = 0; i < std::min(notes.size(), kNoteLines); ++i) {
-        out += "  " + wrapped(printable(notes[i]), static_cast<std::size_t>(options.width) - 2, 4) + "\n";
+        out += "  " + wrapped(printable(notes[i]), static_cast<std::size_t>(options.width), 2, 4) + "\n";
     }
     if (notes.size() > kNoteLines) {
         out += fmt::format("  ... {} more: see --json\n", notes.size() - kNoteLines);
@@ -290,11 +295,11 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
     std::transform(severity.begin(), severity.end(), severity.begin(), [](char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c); });
 
     std::string out = toned(severity, toneOf(verdict.severity), options) + "  "
-        + wrapped(printable(verdictSentence(comparison)), width - severity.size() - 2, severity.size() + 2) + "\n\n";
+        + wrapped(printable(verdictSentence(comparison)), width, severity.size() + 2, severity.size() + 2) + "\n\n";
     out += fmt::format("  reference  {}\n", shortened(runText(structure.alignment.a), width - 13));
     out += fmt::format("  candidate  {}\n", shortened(runText(structure.alignment.b), width - 13));
     out += fmt::format("  floor      {}\n", structure.noiseLabel ? "measured with " + printable(*structure.noiseLabel) : std::string("estimated"));
-    out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width - 13, 13));
+    out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width, 13, 13));
     out += gatesText(comparison, options);
     out += forkText(comparison, options);
     out += pairsText(comparison, options);
@@ -333,7 +338,7 @@ std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
             out += "  "
                 + wrapped(fmt::format("the recording did not end regularly: the last tensor is {}/{} of step {}; what follows it is missing",
                                       bundle::name(last.phase), bundle::name(last.kind), last.step),
-                          width - 2, 2)
+                          width, 2, 2)
                 + "\n";
         }
         if (const auto error = text(rank.info, "error"); !error.empty()) {
@@ -357,7 +362,7 @@ std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
     if (!bundle.problems().empty()) {
         out += heading("Problems", options);
         for (const auto& problem : bundle.problems()) {
-            out += "  " + wrapped(printable(fmt::format("{}: {}", problem.where, problem.message)), width - 2, 4) + "\n";
+            out += "  " + wrapped(printable(fmt::format("{}: {}", problem.where, problem.message)), width, 2, 4) + "\n";
         }
     }
     return out;
