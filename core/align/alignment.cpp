@@ -25,9 +25,9 @@ using bundle::TensorRecord;
 
 struct Draft {
     PairKey key;
-    std::map<std::pair<std::int32_t, std::size_t>, Part> a, b; ///< (micro, rank index) -> part
+    std::map<std::pair<std::int32_t, std::size_t>, Part> a, b; ///< (micro, rank index) -> part, of not observed ones too
     Rule rule = Rule::None;
-    std::string notObserved;
+    std::string notObserved; ///< the reason why some part is; nothing is compared then
 };
 
 using Drafts = std::map<PairKey, Draft>;
@@ -76,10 +76,9 @@ void collect(const Side& side, std::int32_t recordedStep, std::int32_t step, con
             draft.key = key;
             if (!record.notObserved.empty()) {
                 draft.notObserved = record.notObserved;
-                continue;
             }
             auto& parts = isA ? draft.a : draft.b;
-            parts.emplace(std::pair { micro, r }, Part { side.ranks[r], &record, micro });
+            parts.emplace(std::pair { micro, r }, Part { side.ranks[r], &record, micro, r });
         }
     }
 }
@@ -114,12 +113,16 @@ void matchSlotsInOrder(Drafts& drafts)
         for (std::size_t i = 0; i < loose.a.size(); ++i) {
             auto& target = drafts.at(loose.a[i]);
             auto& other = drafts.at(loose.b[i]);
-            const auto rank = [](const Part& p) { return p.record->shape.size(); };
-            if (rank(target.a.begin()->second) != rank(other.b.begin()->second)) {
+            const auto* recordA = target.a.begin()->second.record;
+            const auto* recordB = other.b.begin()->second.record;
+            if (recordA->shape.size() != recordB->shape.size() || isInteger(recordA->dtype) != isInteger(recordB->dtype)) {
                 continue;
             }
             target.b = std::move(other.b);
             target.rule = Rule::SlotOrder;
+            if (target.notObserved.empty()) {
+                target.notObserved = other.notObserved;
+            }
             drafts.erase(loose.b[i]);
         }
     }
@@ -160,6 +163,19 @@ Rule nameRule(const Draft& draft, const std::map<std::string, std::string>& rena
     return renamed(renames, plain) == plain ? Rule::Normalised : Rule::ClassOrder;
 }
 
+/// The ranks among `ranks` whose recording broke off before they had all parts that the others have.
+std::vector<int> brokenOff(const Side& side, const std::vector<std::size_t>& ranks, const PartGrid& grid)
+{
+    std::vector<int> out;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+        const bool lacks = std::any_of(grid.begin(), grid.end(), [&](const auto& row) { return !row[r].record; });
+        if (lacks && !side.ranks[ranks[r]]->complete) {
+            out.push_back(side.ranks[ranks[r]]->rank);
+        }
+    }
+    return out;
+}
+
 std::vector<int> recordedRanks(const std::map<std::pair<std::int32_t, std::size_t>, Part>& parts)
 {
     std::vector<int> ranks;
@@ -169,7 +185,8 @@ std::vector<int> recordedRanks(const std::map<std::pair<std::int32_t, std::size_
     return ranks;
 }
 
-Pair relatePair(const Draft& draft, const StepPlan& plan, const StepCells& cellsA, const StepCells& cellsB, const std::map<std::string, std::string>& renames)
+Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const StepPlan& plan, const StepCells& cellsA, const StepCells& cellsB,
+                const std::map<std::string, std::string>& renames)
 {
     Pair pair;
     pair.key = draft.key;
@@ -208,7 +225,17 @@ Pair relatePair(const Draft& draft, const StepPlan& plan, const StepCells& cells
             continue;
         }
         auto relation = relate(draft.key, gridA, gridB, group, cellsA.rows, cellsB.rows);
-        if (relation.lanes.empty()) {
+        const bool unrelated = relation.lanes.empty();
+        const auto brokenA = brokenOff(sideA, group.ranksA, gridA), brokenB = brokenOff(sideB, group.ranksB, gridB);
+        if ((!brokenA.empty() && (unrelated || relation.needsAllOfA)) || (!brokenB.empty() && (unrelated || relation.needsAllOfB))) {
+            // Some of the pieces or summands: what they make is not the whole, and no defect of the training either.
+            pair.status = PairStatus::NotObserved;
+            pair.note = fmt::format("the recording of {} of the {} ended before it", rankList(brokenB.empty() ? brokenA : brokenB),
+                                    brokenB.empty() ? "reference" : "candidate");
+            pair.lanes.clear();
+            return pair;
+        }
+        if (unrelated) {
             pair.note = relation.problem;
             pair.status = relation.incomplete ? PairStatus::OnlyA : PairStatus::Unrelated;
             pair.lanes.clear();
@@ -414,13 +441,14 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     Alignment out;
     out.stepOffset = options.stepOffset;
     const auto stepsA = stepsOf(a), stepsB = stepsOf(b);
+    const std::int64_t offset = options.stepOffset; // wide: any offset may be given
     std::vector<int> common, onlyA, onlyB;
     for (const int step : stepsA) {
-        const bool both = std::find(stepsB.begin(), stepsB.end(), step + options.stepOffset) != stepsB.end();
+        const bool both = std::find(stepsB.begin(), stepsB.end(), step + offset) != stepsB.end();
         (both ? common : onlyA).push_back(step);
     }
     for (const int step : stepsB) {
-        if (std::find(stepsA.begin(), stepsA.end(), step - options.stepOffset) == stepsA.end()) {
+        if (std::find(stepsA.begin(), stepsA.end(), step - offset) == stepsA.end()) {
             onlyB.push_back(step);
         }
     }
@@ -461,7 +489,7 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
             if (isExtra(*draft)) {
                 continue;
             }
-            auto pair = relatePair(*draft, plan, cellsA, cellsB, out.renames);
+            auto pair = relatePair(*draft, a, b, plan, cellsA, cellsB, out.renames);
             pair.source = sourceOf(pair.key, sitesA, plan.microsA);
             if (pair.source.empty()) {
                 pair.source = sourceOf(pair.key, sitesB, plan.microsB);

@@ -14,6 +14,9 @@ using bundle::Phase;
 
 bool above(const PairResult& result) { return isAboveFloor(result.severity); }
 
+/// Compared, and found equal up to rounding.
+bool agrees(const PairResult& result) { return result.severity <= Severity::Noise; }
+
 bool isOneSided(PairStatus status) { return status == PairStatus::OnlyA || status == PairStatus::OnlyB; }
 
 class ForkFinder {
@@ -70,7 +73,7 @@ private:
     {
         Fork fork { i, {}, proven };
         for (const auto input : m_inputs[i]) {
-            if (!above(m_results[input]) && !isOneSided(m_pairs[input].status)) {
+            if (agrees(m_results[input])) {
                 fork.after.push_back(input);
             }
         }

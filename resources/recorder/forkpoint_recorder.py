@@ -307,12 +307,12 @@ def call_slots(args, kwargs):
 def on_host(tensor):
     """(contiguous dense CPU tensor with the local values, None), or (None, why that is not possible). May share memory with `tensor`."""
     try:
-        tensor = tensor.detach()
         local = getattr(tensor, "_local_tensor", None)
         if isinstance(local, torch.Tensor):                       # DTensor
             tensor = local
-        if hasattr(tensor, "elem") and hasattr(tensor, "completed"):
-            return None, "an asynchronous collective has not finished"
+        if hasattr(tensor, "trigger_wait"):                       # AsyncCollectiveTensor: wait for what is under way
+            tensor = tensor.trigger_wait()
+        tensor = tensor.detach()
         kind = type(tensor).__name__
         if kind in ("FakeTensor", "FunctionalTensor", "ProxyTorchDispatchMode"):
             return None, kind
@@ -592,6 +592,7 @@ class Names:
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
         self.optimized = set()                                    # ids of all parameters that an optimizer has
+        self.sharded = False                                      # FSDP was seen
         self.ddp = []                                             # weak references of the DistributedDataParallel modules found
 
     def paths(self, module):
@@ -722,6 +723,8 @@ class Names:
                     names.setdefault(id(parameter), (parameter, []))[1].append(join(path, name))
             if isinstance(module, torch.nn.parallel.DistributedDataParallel):
                 wrappers.append(module)
+            if any(cls.__name__ in ("FullyShardedDataParallel", "FSDPModule") for cls in type(module).__mro__):
+                self.sharded = True
         for wrapper in wrappers:
             self.mark_replicated(wrapper)
         for parameter, known_by in names.values():
@@ -1415,6 +1418,8 @@ class Session:
         if fresh:
             self.names.refresh()
             self.hook_parameters()
+            if self.names.sharded:
+                self.missed["local gradients under FSDP", "it reduces them before a parameter has them"] = 1
             for wrapper in [ref() for ref in self.names.ddp[len(self.ddp_options):]]:
                 self.ddp_options.append(ddp_options(wrapper, self.comm_hooks.get(id(wrapper))))
         for root, living in fresh:
@@ -2111,7 +2116,9 @@ class Patches:
 
         def make_grad(original):
             def grad(*args, **kwargs):
-                if session.recording and not session.in_backward and not session.dead:
+                outputs = args[0] if args else kwargs.get("outputs")
+                real = all(type(tensor) is torch.Tensor for _, tensor in tensors_in(outputs))      # compilers trace with tensors of their own
+                if session.recording and not session.in_backward and not session.dead and real:
                     session.miss("gradients taken by torch.autograd.grad", "only backward is observed")
                 session.in_grad += 1
                 try:
