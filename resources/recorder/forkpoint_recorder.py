@@ -223,7 +223,7 @@ class Masker:
 
     def value(self, value, name=""):
         """A plain value for JSON: secrets masked, tensors and objects turned into text."""
-        if name and self.SECRET.search(name) and not isinstance(value, (bool, dict)):
+        if name and self.SECRET.search(name) and not isinstance(value, bool):
             if isinstance(value, str):
                 self.learn(value)
             return "***"
@@ -1198,7 +1198,7 @@ class Session:
         value = dict(format="forkpoint-rank", version=FORMAT_VERSION, **self.run_fields("run"))
         value.update(rank=self.rank, status=status, steps=self.options.steps)
         if self.error:
-            value["error"] = self.masker.text(self.error)
+            value["error"] = self.error
         value.update(self.description.fields())
         missing = [{"what": what, "why": self.masker.text(why), "count": count} for (what, why), count in self.missed.items()]
         if self.flow.given_up:
@@ -1220,7 +1220,8 @@ class Session:
     def fail(self, error):
         """Remember the exception that the script ends with."""
         text = str(error).strip().splitlines()
-        self.error = "%s: %s" % (type(error).__name__, text[0][:500]) if text else type(error).__name__
+        # The message is masked by itself: "KeyError: 'name'" would look like a secret.
+        self.error = "%s: %s" % (type(error).__name__, self.masker.text(text[0])[:500]) if text else type(error).__name__
 
     def close(self, error=None):
         """Complete the bundle. Safe to call twice."""
@@ -1328,9 +1329,15 @@ class Session:
         """A pass over a loader begins; returns the loader's number."""
         number = next((number for number, ref in enumerate(self.loaders) if ref() is loader), None)
         if number is None:
-            number = len(self.loaders)
-            self.loaders.append(weakref.ref(loader))
-            self.loader_options.append(loader_options(loader))
+            options = loader_options(loader)
+            for number, ref in enumerate(self.loaders):           # made anew for each evaluation
+                if ref() is None and self.loader_options[number] == options:
+                    self.loaders[number] = weakref.ref(loader)
+                    break
+            else:
+                number = len(self.loaders)
+                self.loaders.append(weakref.ref(loader))
+                self.loader_options.append(options)
         self.batches.epoch(number)
         return number
 

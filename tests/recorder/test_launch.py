@@ -77,10 +77,11 @@ from __future__ import annotations
         """Exit status, state and message, in this process and below a command."""
         for index, (ending, status, state, error) in enumerate((
                 ("raise SystemExit", 0, "complete", None), ("sys.exit(3)", 3, "failed", "SystemExit: 3"), ("exit('no luck')", 1, "failed", "SystemExit: no luck"),
+                ("raise KeyError('first line\\nsecond')", 1, "failed", "KeyError: 'first line\\nsecond'"),
                 ("raise ValueError('first line\\nsecond')", 1, "failed", "ValueError: first line"))):
             script = self.script(TRAIN + "import sys\ntrain()\n" + ending + "\n")
             ways = [[RECORDER, "--out", "here%d" % index, script]]
-            if status:
+            if status and "Key" not in ending:
                 ways.append([RECORDER, "--out", "below%d" % index, "--", sys.executable, script])
             for way in ways:
                 with self.subTest(ending=ending, out=way[2]):
