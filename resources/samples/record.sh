@@ -39,8 +39,8 @@ healthy=(--steps 4 --batch 4 --lr 0.5)
 record_single healthy-single 0:3 "${healthy[@]}"
 record_ddp2 healthy-ddp2 1:3 "${healthy[@]}"
 record_single fault 0:2 "${healthy[@]}" --forward-fault
-record_single sumloss-single 0:2 --steps 4 --batch 4 --loss sum
-record_ddp2 sumloss-ddp2 0:2 --steps 4 --batch 4 --loss sum
+record_single sumloss-single 0:2 --steps 4 --batch 4 --loss sum --lr 0.002
+record_ddp2 sumloss-ddp2 0:2 --steps 4 --batch 4 --loss sum --lr 0.002
 
 for bundle in *.forkpoint; do
     # The kernel's release names the machine, not the run.
