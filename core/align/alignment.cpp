@@ -185,6 +185,20 @@ std::vector<int> recordedRanks(const std::map<std::pair<std::int32_t, std::size_
     return ranks;
 }
 
+/// Which ranks a side is short of, in words; empty if it has all, or if both launches had the same number of ranks: those are compared one by one.
+std::string shortOf(const Side& side, const Side& other)
+{
+    const int world = side.bundle->worldSize();
+    if (world == other.bundle->worldSize() || side.ranks.size() >= static_cast<std::size_t>(std::max(world, 0))) {
+        return {};
+    }
+    std::vector<int> ranks;
+    for (const auto* rank : side.ranks) {
+        ranks.push_back(rank->rank);
+    }
+    return fmt::format("only {} of {} ranks", rankList(ranks), world);
+}
+
 Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const StepPlan& plan, const StepCells& cellsA, const StepCells& cellsB,
                 const std::map<std::string, std::string>& renames)
 {
@@ -232,6 +246,14 @@ Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const 
             pair.status = PairStatus::NotObserved;
             pair.note = fmt::format("the recording of {} of the {} ended before it", rankList(brokenB.empty() ? brokenA : brokenB),
                                     brokenB.empty() ? "reference" : "candidate");
+            pair.lanes.clear();
+            return pair;
+        }
+        // The share that some ranks had of a batch is no batch, and what was computed from it differs from what was computed from the whole.
+        const std::string shortA = shortOf(sideA, sideB), shortB = shortOf(sideB, sideA);
+        if ((!shortA.empty() || !shortB.empty()) && (unrelated || (micro && !group.rows.matched))) {
+            pair.status = PairStatus::NotObserved;
+            pair.note = fmt::format("the {} is {}, which do not hold the whole", shortB.empty() ? "reference" : "candidate", shortB.empty() ? shortA : shortB);
             pair.lanes.clear();
             return pair;
         }
@@ -409,6 +431,29 @@ std::string stepList(const std::vector<int>& steps)
     return out.empty() ? "none" : out;
 }
 
+/// Two launches of equal size are compared rank by rank: what one rank of them has no counterpart in the other is left out.
+void keepCommonRanks(Side& a, Side& b, std::vector<std::string>& notes)
+{
+    const auto numbers = [](const Side& side) {
+        std::vector<int> out;
+        for (const auto* rank : side.ranks) {
+            out.push_back(rank->rank);
+        }
+        return out;
+    };
+    const auto ofA = numbers(a), ofB = numbers(b);
+    const auto common = [&](const bundle::RankData* rank) {
+        return std::find(ofA.begin(), ofA.end(), rank->rank) != ofA.end() && std::find(ofB.begin(), ofB.end(), rank->rank) != ofB.end();
+    };
+    if (a.bundle->worldSize() != b.bundle->worldSize() || ofA.size() == ofB.size() || std::none_of(a.ranks.begin(), a.ranks.end(), common)) {
+        return;
+    }
+    for (auto* side : { &a, &b }) {
+        std::erase_if(side->ranks, [&](const bundle::RankData* rank) { return !common(rank); });
+    }
+    notes.push_back(fmt::format("reference: {}; candidate: {}: compared are those that both have", rankList(ofA), rankList(ofB)));
+}
+
 void noteMissingRanks(const Side& side, std::string_view which, std::vector<std::string>& notes)
 {
     const auto world = static_cast<std::size_t>(std::max(side.bundle->worldSize(), 0));
@@ -464,6 +509,7 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     if (!onlyB.empty()) {
         out.notes.push_back(fmt::format("steps recorded in the candidate only: {}", stepList(onlyB)));
     }
+    keepCommonRanks(a, b, out.notes);
     noteMissingRanks(a, "reference", out.notes);
     noteMissingRanks(b, "candidate", out.notes);
     out.renames = matchRenamedModules(allModules(a), allModules(b));

@@ -94,8 +94,9 @@ std::string gatesText(const compare::Snapshot& comparison, const TextOptions& op
             const auto n = std::count_if(context.begin(), context.end(), [](const auto& e) { return !e.expected; });
             detail = n == 0 ? "no unexpected difference" : fmt::format("{} difference{}", n, n == 1 ? "" : "s");
         }
-        out += fmt::format("  {}  {}  {}\n", padded(diagnose::name(static_cast<diagnose::Gate>(g)), 11),
-                           toned(padded(diagnose::name(gate.state), 12), tone, options), detail);
+        const std::string state(diagnose::name(gate.state));
+        out += fmt::format("  {}  {}{}\n", padded(diagnose::name(static_cast<diagnose::Gate>(g)), 11), toned(state, tone, options),
+                           detail.empty() ? "" : std::string(14 - std::min<std::size_t>(state.size(), 12), ' ') + detail);
     }
     return out;
 }
@@ -258,6 +259,15 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
             notes.push_back(fmt::format("from step {}: {}", plan.step, plan.text));
             last = plan.text;
         }
+    }
+    std::map<std::string, std::size_t> notObserved; // reason -> pairs
+    for (const auto& pair : alignment.pairs) {
+        if (pair.status == align::PairStatus::NotObserved) {
+            ++notObserved[pair.note];
+        }
+    }
+    for (const auto& [reason, count] : notObserved) {
+        notes.push_back(fmt::format("{} pair{} not compared: {}", count, count == 1 ? "" : "s", reason));
     }
     if (const auto undecidable = comparison.outcome()->verdict.undecidable; undecidable > 0) {
         notes.push_back(fmt::format("{} later pairs exceed the floor but may have grown from rounding: record the reference again and give it as --noise "

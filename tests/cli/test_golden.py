@@ -26,6 +26,7 @@ CASES = {
     # sides and options
     "compare-itself": ("compare", HAND, HAND),
     "compare-ranks": ("compare", f"{SAMPLES}/healthy-ddp2.forkpoint@0", f"{SAMPLES}/healthy-ddp2.forkpoint@1"),
+    "compare-one-rank-of-two": ("compare", HEALTHY[0], f"{HEALTHY[1]}@1"),
     "compare-swapped": ("compare", *SUM_LOSS[::-1]),
     "compare-noise": ("compare", *FAULT, "--noise", HEALTHY[0]),
     "compare-fail-on": ("compare", *FAULT, "--fail-on", "invalid"),

@@ -419,6 +419,42 @@ TEST(MissingRanks, AreNotNotedWhereOneRankWasAskedFor)
     EXPECT_EQ(aligned(a.side(), b.side(1)).notes, Texts());
 }
 
+TEST(MissingRanks, TheShareOfABatchIsNotTheBatch)
+{
+    RecordedRun a("a"), b("b", 2);
+    a.rank().start("fc.weight", kX).batch(f32({ 2, 1 }, { 10, 11 })).output("fc", f32({ 2, 1 }, { 1, 2 })).loss(1.5).reduced("fc.weight", kX);
+    b.rank(1).start("fc.weight", kX).batch(f32({ 1, 1 }, { 11 })).output("fc", f32({ 1, 1 }, { 2 })).loss(2).reduced("fc.weight", kX);
+    for (const auto& alignment : { aligned(a.side(), b.side()), aligned(a.side(), b.side(1)) }) {
+        for (const char* id : { "s0/data/batch/batch", "s0/forward/output/fc", "s0/forward/output/loss" }) {
+            EXPECT_EQ(pairOf(alignment, id).status, PairStatus::NotObserved) << id;
+            EXPECT_EQ(pairOf(alignment, id).note, "the candidate is only rank 1 of 2 ranks, which do not hold the whole") << id;
+        }
+        EXPECT_EQ(pairOf(alignment, "s0/start/param/fc.weight").status, PairStatus::Matched);
+        EXPECT_EQ(pairOf(alignment, "s0/reduce/grad/fc.weight").status, PairStatus::Matched);
+    }
+}
+
+TEST(MissingRanks, ARankWithTheWholeBatchIsEnough)
+{
+    RecordedRun a("a"), b("b", 2);
+    for (auto* run : { &a, &b }) {
+        run->rank().batch(f32({ 2, 1 }, { 10, 11 })).output("fc", f32({ 2, 1 }, { 1, 2 }));
+    }
+    EXPECT_EQ(pairOf(aligned(a.side(), b.side()), "s0/forward/output/fc").status, PairStatus::Matched);
+}
+
+TEST(MissingRanks, LaunchesOfOneSizeAreComparedByTheRanksOfBoth)
+{
+    RecordedRun a("a", 2), b("b", 2);
+    a.rank(0).batch(f32({ 1, 1 }, { 10 }));
+    a.rank(1).batch(f32({ 1, 1 }, { 11 }));
+    b.rank(1).batch(f32({ 1, 1 }, { 11 }));
+    const auto alignment = aligned(a.side(), b.side());
+    const auto& batch = pairOf(alignment, "s0/data/batch/batch");
+    EXPECT_EQ(test::elementsOf(alignment.a, batch.lanes.front().a), (std::vector<float> { 11 }));
+    EXPECT_EQ(alignment.notes, (Texts { "reference: ranks 0-1; candidate: rank 1: compared are those that both have" }));
+}
+
 TEST(Align, StopsWhenAsked)
 {
     RecordedRun a("a"), b("b");
