@@ -12,10 +12,12 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kSections = { "environment", "flags", "config", "seeds", "code" };
 
-/// Differ in healthy pairs by what they are: places, processes, the command line. Whole components of a key.
-constexpr std::array<std::string_view, 16> kExpected
-    = { "argv", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "SLURM_PROCID", "SLURM_NTASKS", "MASTER_ADDR", "MASTER_PORT",
-        "hostname", "pid", "PYTHONPATH", "world_size", "sampler_rank", "TORCHELASTIC_RESTART_COUNT" };
+/// Differ in healthy pairs by what they are: places, processes, the command line, and what a launcher and a split over ranks change. Whole
+/// components of a key.
+constexpr auto kExpected = std::to_array<std::string_view>(
+    { "argv", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "SLURM_PROCID", "SLURM_NTASKS", "MASTER_ADDR", "MASTER_PORT",
+      "NCCL_ASYNC_ERROR_HANDLING", "hostname", "pid", "PYTHONPATH", "world_size", "sampler_rank", "sampler_num_replicas", "sampler_num_samples" });
+constexpr std::string_view kLauncherPrefix = "TORCHELASTIC_";
 
 bool isExpected(std::string_view section, const std::string& key, bool onOneSideOnly)
 {
@@ -29,7 +31,8 @@ bool isExpected(std::string_view section, const std::string& key, bool onOneSide
     }
     for (std::string_view rest = key; !rest.empty();) {
         const auto dot = rest.find('.');
-        if (std::find(kExpected.begin(), kExpected.end(), rest.substr(0, dot)) != kExpected.end()) {
+        const auto component = rest.substr(0, dot);
+        if (component.starts_with(kLauncherPrefix) || std::find(kExpected.begin(), kExpected.end(), component) != kExpected.end()) {
             return true;
         }
         rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);

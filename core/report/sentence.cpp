@@ -43,6 +43,8 @@ std::string agreement(const compare::Snapshot& comparison)
         identical += gate.identical;
         noise += gate.noise;
     }
+    const bool oneSided
+        = std::any_of(pairs.begin(), pairs.end(), [](const auto& p) { return p.status == align::PairStatus::OnlyA || p.status == align::PairStatus::OnlyB; });
     std::string text;
     if (outcome.verdict.pairs == 0) {
         return "Nothing could be compared: no tensor exists on both sides.";
@@ -51,7 +53,8 @@ std::string agreement(const compare::Snapshot& comparison)
         return fmt::format("Nothing could be compared: {} could not be read.", counted(outcome.unreadable, "tensor"));
     }
     if (noise == 0) {
-        text = fmt::format("The runs are bit-identical in all {} compared tensors.", identical);
+        text = oneSided ? fmt::format("All {} compared tensors are bit-identical, but some tensors exist on one side only.", identical)
+                        : fmt::format("The runs are bit-identical in all {} compared tensors.", identical);
     } else {
         text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical)", identical + noise - outcome.verdict.undecidable, identical);
         std::optional<std::size_t> worst;
@@ -64,9 +67,10 @@ std::string agreement(const compare::Snapshot& comparison)
         text += worst ? fmt::format("; closest to the floor: {}, {}.", place(pairs[*worst]), pairNumbers(comparison, *worst)) : ".";
     }
     if (outcome.verdict.undecidable > 0) {
-        text += fmt::format(" {} in later steps exceed the floor, but may have grown from rounding.", counted(outcome.verdict.undecidable, "tensor"));
+        text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(outcome.verdict.undecidable, "tensor"),
+                            outcome.verdict.undecidable == 1 ? "exceeds" : "exceed");
     }
-    if (std::any_of(pairs.begin(), pairs.end(), [](const auto& p) { return p.status == align::PairStatus::OnlyA || p.status == align::PairStatus::OnlyB; })) {
+    if (oneSided && noise > 0) {
         text += " Some tensors exist on one side only.";
     }
     if (outcome.unreadable > 0) {
@@ -100,7 +104,8 @@ std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
     }
     const bool factor = std::abs(s.bestScale - 1) > 1e-3 && s.scaleResidual < 0.01 * std::min(1.0, s.relL2);
     if (factor && diagnose::isAboveFloor(result.severity)) {
-        text += fmt::format("; candidate = {:.6g} x reference up to {:.1g}", s.bestScale, s.scaleResidual);
+        text += fmt::format("; candidate = {:.6g} x reference {}", s.bestScale,
+                            s.scaleResidual > 0 ? fmt::format("up to {:.1g}", s.scaleResidual) : "exactly");
     }
     if (result.structured) {
         text += "; small, but not random: a factor or a bias runs through it";

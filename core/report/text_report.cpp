@@ -213,11 +213,16 @@ std::string pairsText(const compare::Snapshot& comparison, const TextOptions& op
         centre = verdict.fork->pair;
     } else {
         title = "Pairs with the largest error";
-        std::vector<std::size_t> order(n);
+        std::vector<std::size_t> order;
         for (std::size_t i = 0; i < n; ++i) {
-            order[i] = i;
+            if (comparison.result(i).severity != Severity::Identical) {
+                order.push_back(i);
+            }
         }
-        const auto count = std::min(n, static_cast<std::size_t>(options.around));
+        if (order.empty()) {
+            return {};
+        }
+        const auto count = std::min(order.size(), static_cast<std::size_t>(options.around));
         std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](std::size_t x, std::size_t y) {
             return std::tuple(-comparison.result(x).ratio, x) < std::tuple(-comparison.result(y).ratio, y);
         });

@@ -202,7 +202,7 @@ TEST(TextReport, SaysThatSomeTensorsExistOnOneSideOnly)
     b.rank().output("fc", f32({ 1 }, { 1 }));
     const Compared compared(a.side(), b.side());
     EXPECT_EQ(
-        verdictSentence(compared.snapshot()), "The runs are bit-identical in all 1 compared tensors. Some tensors exist on one side only.");
+        verdictSentence(compared.snapshot()), "All 1 compared tensors are bit-identical, but some tensors exist on one side only.");
     EXPECT_TRUE(contains(textOf(compared), "UNMATCHED"));
     EXPECT_TRUE(contains(coverageSentence(compared.snapshot()), "1 tensors only in the reference, 0 only in the candidate"));
 }
