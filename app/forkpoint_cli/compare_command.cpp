@@ -60,8 +60,7 @@ int compareRuns(const Arguments& arguments)
         print(report::textReport(*comparison, textOptions(arguments.colour)));
     }
     if (!arguments.json.empty()) {
-        const auto text = report::jsonReport(*comparison).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-        if (auto written = writeText(arguments.json, text); !written) {
+        if (auto written = writeText(arguments.json, report::jsonText(*comparison)); !written) {
             return failed(written.error());
         }
     }

@@ -89,6 +89,9 @@ double lossFloor(const align::Alignment& alignment, const std::vector<PairResult
 
 Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* sink, Progress* progress, std::stop_token stop)
 {
+    if (const auto backend = metrics::chosenBackend(); !backend) {
+        return tl::unexpected(backend.error());
+    }
     std::optional<diagnose::NoiseFloor> noise;
     if (options.noise) {
         auto measured = measureNoise(a, *options.noise, progress, stop);
@@ -142,6 +145,9 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
             sink->onResults(comparison->snapshot());
         }
         first = last;
+    }
+    if (progress) {
+        progress->report("measure", 1);
     }
     std::optional<std::size_t> differing;
     if (const auto& context = begun.structure().context) {

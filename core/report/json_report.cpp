@@ -267,4 +267,9 @@ Json jsonReport(const compare::Snapshot& comparison)
     return out;
 }
 
+std::string jsonText(const compare::Snapshot& comparison)
+{
+    return jsonReport(comparison).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 } // namespace forkpoint::report

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
 
 namespace forkpoint::report {
@@ -30,40 +31,50 @@ std::string place(const align::Pair& pair)
     return text;
 }
 
-std::size_t identicalCount(const diagnose::Verdict& verdict)
-{
-    std::size_t n = 0;
-    for (const auto& gate : verdict.gates) {
-        n += gate.identical;
-    }
-    return n;
-}
+std::string counted(std::size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
+/// The verdict where there is no fork.
 std::string agreement(const compare::Snapshot& comparison)
 {
-    const auto& verdict = comparison.outcome()->verdict;
-    if (verdict.pairs == 0) {
+    const auto& outcome = *comparison.outcome();
+    const auto& pairs = comparison.structure().alignment.pairs;
+    std::size_t identical = 0, noise = 0;
+    for (const auto& gate : outcome.verdict.gates) {
+        identical += gate.identical;
+        noise += gate.noise;
+    }
+    const bool oneSided
+        = std::any_of(pairs.begin(), pairs.end(), [](const auto& p) { return p.status == align::PairStatus::OnlyA || p.status == align::PairStatus::OnlyB; });
+    std::string text;
+    if (outcome.verdict.pairs == 0) {
         return "Nothing could be compared: no tensor exists on both sides.";
     }
-    if (verdict.severity == Severity::Identical) {
-        return fmt::format("The runs are bit-identical in all {} compared tensors.", verdict.pairs);
+    if (identical + noise == 0) {
+        return fmt::format("Nothing could be compared: {} could not be read.", counted(outcome.unreadable, "tensor"));
     }
-    const std::size_t identical = identicalCount(verdict);
-    if (identical == verdict.pairs) {
-        return fmt::format("All {} compared tensors are bit-identical, but some tensors exist on one side only.", verdict.pairs);
-    }
-    std::size_t worst = 0;
-    for (std::size_t i = 0; i < comparison.ready(); ++i) {
-        if (comparison.result(i).severity == Severity::Noise && !comparison.result(i).undecidable
-            && comparison.result(i).ratio > comparison.result(worst).ratio) {
-            worst = i;
+    if (noise == 0) {
+        text = oneSided ? fmt::format("All {} compared tensors are bit-identical, but some tensors exist on one side only.", identical)
+                        : fmt::format("The runs are bit-identical in all {} compared tensors.", identical);
+    } else {
+        text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical)", identical + noise - outcome.verdict.undecidable, identical);
+        std::optional<std::size_t> worst;
+        for (std::size_t i = 0; i < comparison.ready(); ++i) {
+            const auto& result = comparison.result(i);
+            if (result.severity == Severity::Noise && !result.undecidable && (!worst || result.ratio > comparison.result(*worst).ratio)) {
+                worst = i;
+            }
         }
+        text += worst ? fmt::format("; closest to the floor: {}, {}.", place(pairs[*worst]), pairNumbers(comparison, *worst)) : ".";
     }
-    std::string text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical); closest to the floor: {}, {}.",
-                                   verdict.pairs, identical, place(comparison.structure().alignment.pairs[worst]),
-                                   pairNumbers(comparison, worst));
-    if (verdict.severity == Severity::Unmatched) {
+    if (outcome.verdict.undecidable > 0) {
+        text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(outcome.verdict.undecidable, "tensor"),
+                            outcome.verdict.undecidable == 1 ? "exceeds" : "exceed");
+    }
+    if (oneSided && noise > 0) {
         text += " Some tensors exist on one side only.";
+    }
+    if (outcome.unreadable > 0) {
+        text += fmt::format(" {} could not be read.", counted(outcome.unreadable, "tensor"));
     }
     return text;
 }

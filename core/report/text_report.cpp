@@ -20,6 +20,8 @@ using diagnose::Severity;
 
 constexpr std::size_t kContextLines = 12;
 constexpr std::size_t kNoteLines = 12;
+constexpr std::size_t kLanes = 16;
+constexpr int kNarrow = 70; ///< below, a column is left out so that names have room
 
 std::string_view mark(Severity severity)
 {
@@ -95,22 +97,40 @@ std::string gatesText(const compare::Snapshot& comparison, const TextOptions& op
             detail = n == 0 ? "no unexpected difference" : fmt::format("{} difference{}", n, n == 1 ? "" : "s");
         }
         const std::string state(diagnose::name(gate.state));
+        const std::string gap(14 - std::min<std::size_t>(state.size(), 12), ' ');
         out += fmt::format("  {}  {}{}\n", padded(diagnose::name(static_cast<diagnose::Gate>(g)), 11), toned(state, tone, options),
-                           detail.empty() ? "" : std::string(14 - std::min<std::size_t>(state.size(), 12), ' ') + detail);
+                           detail.empty() ? "" : gap + wrapped(detail, static_cast<std::size_t>(options.width), 29, 29));
     }
     return out;
 }
 
-std::string metricLine(std::string_view label, const std::string& value) { return fmt::format("  {}  {}\n", padded(label, 19), value); }
-
+/// Errors by rank, the worst first where there are too many for all.
 std::string lanesText(const PairResult& result)
 {
+    std::vector<std::size_t> order(result.lanes.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        order[i] = i;
+    }
+    if (order.size() > kLanes) {
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return result.judgements[x].ratio > result.judgements[y].ratio; });
+        order.resize(kLanes);
+    }
     std::string out;
-    for (std::size_t i = 0; i < result.lanes.size(); ++i) {
+    for (const auto i : order) {
         out += fmt::format("{}{}: {:.2g}", out.empty() ? "" : ", ", result.lanes[i].rank < 0 ? "joined" : fmt::format("rank {}", result.lanes[i].rank),
                            result.judgements[i].error);
     }
+    if (result.lanes.size() > kLanes) {
+        out += fmt::format(", ... {} more", result.lanes.size() - kLanes);
+    }
     return out;
+}
+
+/// At most 8 columns.
+std::string scientific(double value)
+{
+    auto text = fmt::format("{:.2e}", value);
+    return text.size() > 8 ? fmt::format("{:.1e}", value) : text;
 }
 
 std::string forkText(const compare::Snapshot& comparison, const TextOptions& options)
@@ -123,10 +143,13 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
     const auto& pair = pairs[verdict.fork->pair];
     const auto& result = comparison.result(verdict.fork->pair);
     const auto width = static_cast<std::size_t>(options.width);
+    const auto metricLine = [&](std::string_view label, const std::string& value) {
+        return fmt::format("  {}  {}\n", padded(label, 19), wrapped(printable(value), width, 23, 23));
+    };
     std::string out = heading(verdict.fork->proven ? "Fork" : "First difference", options);
-    out += metricLine("pair", shortened(printable(pair.id), width - 23));
+    out += metricLine("pair", pair.id);
     if (!pair.source.empty()) {
-        out += metricLine("source", printable(pair.source));
+        out += metricLine("source", pair.source);
     }
     if (!verdict.fork->after.empty()) {
         double worst = 0;
@@ -136,7 +159,7 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
         out += metricLine("inputs in agreement", fmt::format("{}, largest error {:.2g}", verdict.fork->after.size(), worst));
     }
     if (!pair.assembly.empty()) {
-        out += metricLine("assembly", wrapped(printable(pair.assembly), width, 23, 23));
+        out += metricLine("assembly", pair.assembly);
     }
     if (const auto* lane = result.worstLane()) {
         const auto& s = lane->statistics;
@@ -164,13 +187,19 @@ std::string pairLine(const compare::Snapshot& comparison, std::size_t index, boo
     const auto& result = comparison.result(index);
     const std::string numbers = result.lanes.empty() ? std::string("-")
         : result.severity == Severity::Identical     ? std::string("0")
-        : std::isfinite(result.error)                ? fmt::format("{:.2e}", result.error)
+        : std::isfinite(result.error)                ? scientific(result.error)
                                                      : std::string("invalid");
-    const std::string maxAbs = result.worstLane() && result.severity != Severity::Identical ? fmt::format("{:.2e}", result.worstLane()->statistics.maxAbs.value) : "";
-    const auto room = static_cast<std::size_t>(std::max(20, options.width - 37));
-    return fmt::format("{} {} {}  {}  {}  {}\n", isFork ? ">" : " ", toned(mark(result.severity), toneOf(result.severity), options),
-                       toned(padded(diagnose::name(result.severity), 9), toneOf(result.severity), options), padded(numbers, 8), padded(maxAbs, 8),
-                       shortened(printable(pair.id), room));
+    const std::string maxAbs = result.worstLane() && result.severity != Severity::Identical ? scientific(result.worstLane()->statistics.maxAbs.value) : "";
+    const bool narrow = options.width < kNarrow;
+    const auto room = static_cast<std::size_t>(options.width - (narrow ? 25 : 35));
+    return fmt::format("{} {} {}  {}  {}{}\n", isFork ? ">" : " ", toned(mark(result.severity), toneOf(result.severity), options),
+                       toned(padded(diagnose::name(result.severity), 9), toneOf(result.severity), options), padded(numbers, 8),
+                       narrow ? std::string() : padded(maxAbs, 8) + "  ", shortened(printable(pair.id), room));
+}
+
+std::string pairsHeading(std::string_view title, const TextOptions& options)
+{
+    return heading(title, options) + toned(options.width < kNarrow ? "    severity   error     pair\n" : "    severity   error     max|B-A|  pair\n", Tone::Dim, options);
 }
 
 std::string pairsText(const compare::Snapshot& comparison, const TextOptions& options)
@@ -199,7 +228,7 @@ std::string pairsText(const compare::Snapshot& comparison, const TextOptions& op
         std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](std::size_t x, std::size_t y) {
             return std::tuple(-comparison.result(x).ratio, x) < std::tuple(-comparison.result(y).ratio, y);
         });
-        std::string out = heading(title, options) + toned("    severity   error     max|B-A|  pair\n", Tone::Dim, options);
+        std::string out = pairsHeading(title, options);
         for (std::size_t i = 0; i < count; ++i) {
             out += pairLine(comparison, order[i], false, options);
         }
@@ -207,7 +236,7 @@ std::string pairsText(const compare::Snapshot& comparison, const TextOptions& op
     }
     const auto around = static_cast<std::size_t>(options.around);
     const std::size_t first = centre > around ? centre - around : 0, last = std::min(n, centre + around + 1);
-    std::string out = heading(title, options) + toned("    severity   error     max|B-A|  pair\n", Tone::Dim, options);
+    std::string out = pairsHeading(title, options);
     if (first > 0) {
         out += fmt::format("    ... {} before\n", first);
     }
@@ -244,9 +273,10 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
         return {};
     }
     if (expected > 0) {
-        out += fmt::format("  and {} that any two runs have (ports, ranks, arguments): see --json\n", expected);
+        out += "  " + wrapped(fmt::format("and {} that any two runs have (ports, ranks, arguments): see --json", expected), static_cast<std::size_t>(options.width), 2, 2)
+            + "\n";
     }
-    return heading("Configuration and environment, reference -> candidate", options) + out;
+    return heading(options.width < kNarrow ? "Environment, reference -> candidate" : "Configuration and environment, reference -> candidate", options) + out;
 }
 
 std::string notesText(const compare::Snapshot& comparison, const TextOptions& options)
@@ -308,7 +338,8 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
         + wrapped(printable(verdictSentence(comparison)), width, severity.size() + 2, severity.size() + 2) + "\n\n";
     out += fmt::format("  reference  {}\n", shortened(runText(structure.alignment.a), width - 13));
     out += fmt::format("  candidate  {}\n", shortened(runText(structure.alignment.b), width - 13));
-    out += fmt::format("  floor      {}\n", structure.noiseLabel ? "measured with " + printable(*structure.noiseLabel) : std::string("estimated"));
+    out += fmt::format("  floor      {}\n",
+                       shortened(structure.noiseLabel ? "measured with " + printable(*structure.noiseLabel) : std::string("estimated"), width - 13));
     out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width, 13, 13));
     out += gatesText(comparison, options);
     out += forkText(comparison, options);
@@ -321,7 +352,7 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
 std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
 {
     const auto width = static_cast<std::size_t>(std::max(options.width, 50));
-    std::string out = fmt::format("{}\n\n", toned(printable(bundle.name()), Tone::Bold, options));
+    std::string out = fmt::format("{}\n\n", toned(shortened(printable(bundle.name()), width), Tone::Bold, options));
     out += fmt::format("  world size  {}\n  steps       {}\n", bundle.worldSize(), stepsText(bundle.steps()));
     const auto text = [](const nlohmann::json& object, const char* key) {
         const auto found = object.find(key);
@@ -342,7 +373,7 @@ std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
         }
         out += heading(fmt::format("Rank {}", rank.rank), options);
         const auto status = text(rank.info, "status");
-        out += fmt::format("  status      {}\n", printable(status.empty() ? "unknown" : status));
+        out += fmt::format("  status      {}\n", shortened(printable(status.empty() ? "unknown" : status), width - 14));
         if (!rank.complete && !rank.tensors.empty()) {
             const auto& last = *std::max_element(rank.tensors.begin(), rank.tensors.end(), [](const auto& x, const auto& y) { return x.order < y.order; });
             out += "  "
