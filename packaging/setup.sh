@@ -43,6 +43,16 @@ packages=(
     libcli11-dev        # arguments of the programs
     libzstd-dev         # compressed frames
     libgtest-dev        # tests
+    qt6-base-dev        # the desktop program: widgets, and the offscreen platform for its tests
+    qt6-svg-dev         # its icons
+    qt6-tools-dev       # finds the translation tools
+    qt6-l10n-tools      # lupdate and lrelease: its languages
+    qt6-translations-l10n # Qt's own texts in Chinese
+    libqcustomplot-dev  # its curves
+    fonts-dejavu-core   # its letters and digits, so that pictures and tests look alike everywhere
+    fonts-wqy-microhei  # its Chinese; 5 MB, where Noto CJK is 90
+    xvfb                # one test on an X server
+    xauth               # lets that test in
     python3             # structure tests
     python3-torch       # the demo's runs and the recorder's tests
 )

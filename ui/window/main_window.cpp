@@ -36,6 +36,7 @@
 #include <QSettings>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTabBar>
 #include <QTabWidget>
 #include <QToolButton>
 #include <QTreeView>
@@ -184,6 +185,7 @@ void MainWindow::buildWorkspace()
     m_middle = splitter(Qt::Vertical);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
+    m_tabs->tabBar()->setDrawBase(false);
     m_allPairs = new PairPanel(m_session, m_model, PairPanel::Form::Wide);
     m_context = new ContextView(m_session);
     m_coverage = new CoverageView(m_session);
