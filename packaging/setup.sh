@@ -44,6 +44,7 @@ packages=(
     libzstd-dev         # compressed frames
     libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests
+    libbenchmark-dev    # forkpoint-bench
     python3             # structure tests and tests of the command line
     python3-jsonschema  # tests of the JSON report against its schema
     qt6-base-dev        # the desktop program: widgets, and the offscreen platform for its tests
