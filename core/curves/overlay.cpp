@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
-#include <numeric>
 #include <set>
+#include <tuple>
 
 namespace forkpoint::curves {
 
@@ -21,34 +22,54 @@ constexpr double kOnsetFloors = 100; ///< as for divergent
 
 bool isLoss(const std::string& name) { return name == "loss"; }
 
-/// The loss of every step of a side. All steps of a run are weighted like its first compared one; ranks that were compared one by one count
-/// equally.
-std::vector<Point> lossPoints(const Side& side, const SideWeights& weights, std::int32_t shift)
+/// Ranks that were compared one by one count equally.
+SideWeights combined(SideWeights weights, std::size_t ranks)
 {
-    std::map<std::int32_t, std::set<std::int32_t>> micros;
-    for (const auto* rank : side.ranks) {
-        for (const auto& scalar : rank->scalars) {
+    if (weights.ranks == Reduction::One && ranks > 1) {
+        weights.ranks = Reduction::Mean;
+    }
+    return weights;
+}
+
+struct Logged {
+    std::int32_t step = 0, micro = 0;
+    std::size_t rank = 0;
+    double value = 0;
+};
+
+/// The loss of every step of a side. All steps of a run are weighted like its first compared one.
+std::vector<Point> lossPoints(const Side& side, SideWeights weights, std::int32_t shift)
+{
+    std::vector<Logged> logged;
+    for (std::size_t rank = 0; rank < side.ranks.size(); ++rank) {
+        for (const auto& scalar : side.ranks[rank]->scalars) {
             if (isLoss(scalar.name)) {
-                micros[scalar.step].insert(std::max(scalar.micro, 0));
+                logged.push_back({ scalar.step, std::max(scalar.micro, 0), rank, scalar.value });
             }
         }
     }
-    std::vector<std::size_t> ranks(side.ranks.size());
-    std::iota(ranks.begin(), ranks.end(), 0u);
+    // Stable: of a value that was logged twice the later one counts.
+    std::stable_sort(logged.begin(), logged.end(),
+                     [](const Logged& x, const Logged& y) { return std::tie(x.step, x.micro) < std::tie(y.step, y.micro); });
     std::vector<Point> points;
-    for (const auto& [step, set] : micros) {
-        const std::vector<std::int32_t> list(set.begin(), set.end());
-        SideWeights own = weights;
-        if (own.ranks == Reduction::One && ranks.size() > 1) {
-            own.ranks = Reduction::Mean;
+    for (auto first = logged.begin(); first != logged.end();) {
+        const auto last = std::find_if(first, logged.end(), [&](const Logged& l) { return l.step != first->step; });
+        LossGrid grid;
+        for (auto it = first; it != last; ++it) {
+            if (it == first || it->micro != (it - 1)->micro) {
+                grid.emplace_back(side.ranks.size(), std::numeric_limits<double>::quiet_NaN());
+            }
+            grid.back()[it->rank] = it->value;
         }
-        own.weight = (own.ranks == Reduction::Mean ? 1.0 / static_cast<double>(ranks.size()) : 1.0)
-            * (own.micros == Reduction::Mean ? 1.0 / static_cast<double>(list.size()) : 1.0);
-        points.push_back({ step - shift, totalLoss(lossGrid(side, step, ranks, list), own) });
+        weights.weight = (weights.ranks == Reduction::Mean ? 1.0 / static_cast<double>(side.ranks.size()) : 1.0)
+            * (weights.micros == Reduction::Mean ? 1.0 / static_cast<double>(grid.size()) : 1.0);
+        points.push_back({ first->step - shift, totalLoss(grid, weights) });
+        first = last;
     }
     return points;
 }
 
+/// Of a step that was logged twice (once per micro-step, or after a restart) the first value counts.
 std::map<std::string, std::vector<Point>> otherScalars(const Side& side, std::int32_t shift)
 {
     std::map<std::string, std::vector<Point>> out;
@@ -57,31 +78,31 @@ std::map<std::string, std::vector<Point>> otherScalars(const Side& side, std::in
     }
     for (const auto& scalar : side.ranks.front()->scalars) {
         if (!isLoss(scalar.name)) {
-            auto& points = out[scalar.name];
-            if (points.empty() || points.back().step != scalar.step - shift) {
-                points.push_back({ scalar.step - shift, scalar.value });
-            }
+            out[scalar.name].push_back({ scalar.step - shift, scalar.value });
         }
+    }
+    for (auto& [name, points] : out) {
+        std::stable_sort(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.step < y.step; });
+        points.erase(std::unique(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.step == y.step; }), points.end());
     }
     return out;
 }
 
 std::optional<std::int32_t> onset(const Overlay& curve, double floor)
 {
-    std::map<std::int32_t, double> b;
-    for (const auto& point : curve.b) {
-        b.emplace(point.step, point.value);
-    }
+    auto other = curve.b.begin();
     for (const auto& point : curve.a) {
-        const auto other = b.find(point.step);
-        if (other == b.end()) {
+        while (other != curve.b.end() && other->step < point.step) {
+            ++other;
+        }
+        if (other == curve.b.end() || other->step != point.step) {
             continue;
         }
-        if (std::isfinite(point.value) != std::isfinite(other->second)) {
+        if (std::isfinite(point.value) != std::isfinite(other->value)) {
             return point.step;
         }
-        const double scale = std::max(std::abs(point.value), std::abs(other->second));
-        if (std::isfinite(scale) && std::abs(other->second - point.value) > kOnsetFloors * floor * scale) {
+        const double scale = std::max(std::abs(point.value), std::abs(other->value));
+        if (std::isfinite(scale) && std::abs(other->value - point.value) > kOnsetFloors * floor * scale) {
             return point.step;
         }
     }
@@ -98,8 +119,10 @@ std::vector<Overlay> overlay(const align::Alignment& alignment, double lossFloor
     const auto* plan = alignment.steps.empty() || alignment.steps.front().groups.empty() ? nullptr : &alignment.steps.front().groups.front();
     Overlay loss;
     loss.name = "loss";
-    loss.a = lossPoints(alignment.a, plan ? plan->weights.a : SideWeights(), 0);
-    loss.b = lossPoints(alignment.b, plan ? plan->weights.b : SideWeights(), alignment.stepOffset);
+    loss.weightsA = combined(plan ? plan->weights.a : SideWeights(), alignment.a.ranks.size());
+    loss.weightsB = combined(plan ? plan->weights.b : SideWeights(), alignment.b.ranks.size());
+    loss.a = lossPoints(alignment.a, loss.weightsA, 0);
+    loss.b = lossPoints(alignment.b, loss.weightsB, alignment.stepOffset);
     loss.wholeRun = isWhole(alignment.a) && isWhole(alignment.b);
     if (loss.wholeRun) {
         loss.onset = onset(loss, lossFloor);
@@ -116,7 +139,7 @@ std::vector<Overlay> overlay(const align::Alignment& alignment, double lossFloor
         names.insert(name);
     }
     for (const auto& name : names) {
-        out.push_back({ name, std::move(a[name]), std::move(b[name]), std::nullopt, false });
+        out.push_back({ name, std::move(a[name]), std::move(b[name]), std::nullopt, false, {}, {} });
     }
     return out;
 }
