@@ -15,13 +15,23 @@ struct Sides {
     std::optional<align::Side> noise;
 };
 
-Result<Sides> openSides(const QString& reference, const QString& candidate, const QString& noise, Progress& progress, std::stop_token stop)
+using Opened = std::function<void(const align::Side&, bool isReference)>;
+
+/// Opens both sides even if the first fails, so that the window can show what could be read.
+Result<Sides> openSides(const QString& reference, const QString& candidate, const QString& noise, const Opened& opened, Progress& progress,
+                        std::stop_token stop)
 {
     auto a = align::openSide(reference.toStdString(), &progress, stop);
+    if (a) {
+        opened(*a, true);
+    }
+    auto b = align::openSide(candidate.toStdString(), &progress, stop);
+    if (b) {
+        opened(*b, false);
+    }
     if (!a) {
         return tl::unexpected(a.error());
     }
-    auto b = align::openSide(candidate.toStdString(), &progress, stop);
     if (!b) {
         return tl::unexpected(b.error());
     }
@@ -83,6 +93,10 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
     m_candidate = candidate;
     m_noise = noise;
     setState(State::Loading);
+    const auto showSide = [this](const align::Side& side, bool isReference) {
+        (isReference ? m_sideA : m_sideB) = side;
+        emit sideOpened();
+    };
     const auto showStructure = [this](compare::Snapshot snapshot) {
         m_comparison = std::move(snapshot);
         m_selection = {};
@@ -95,8 +109,11 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
     };
     m_jobs.start<Result<compare::Snapshot>>(
         kLoadTag, tr("Comparing"), this,
-        [this, reference, candidate, noise, showStructure, showResults](Progress& progress, std::stop_token stop) -> Result<compare::Snapshot> {
-            auto sides = openSides(reference, candidate, noise, progress, stop);
+        [this, reference, candidate, noise, showSide, showStructure, showResults](Progress& progress, std::stop_token stop) -> Result<compare::Snapshot> {
+            const auto opened = [&](const align::Side& side, bool isReference) {
+                m_jobs.post(kLoadTag, stop, [showSide, side, isReference] { showSide(side, isReference); });
+            };
+            auto sides = openSides(reference, candidate, noise, opened, progress, stop);
             if (!sides) {
                 return tl::unexpected(sides.error());
             }
@@ -133,6 +150,8 @@ void Session::close()
     m_jobs.cancel(kLoadTag);
     m_comparison.reset();
     m_error.reset();
+    m_sideA.reset();
+    m_sideB.reset();
     m_reference.clear();
     m_candidate.clear();
     m_noise.clear();

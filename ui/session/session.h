@@ -47,6 +47,8 @@ public:
     QString referencePath() const { return m_reference; }
     QString candidatePath() const { return m_candidate; }
     QString noisePath() const { return m_noise; }
+    const std::optional<align::Side>& reference() const { return m_sideA; } ///< as soon as it was opened; stays where comparing failed
+    const std::optional<align::Side>& candidate() const { return m_sideB; }
     JobRunner& jobs() { return m_jobs; }
 
     const Selection& selection() const { return m_selection; }
@@ -69,6 +71,7 @@ public:
 
 signals:
     void stateChanged();
+    void sideOpened();                                   ///< reference() or candidate() is there
     void structureChanged();                             ///< a new comparison: all pairs pending, selection reset
     void resultsChanged();                               ///< comparison() has more results
     void verdictReady();
@@ -87,6 +90,7 @@ private:
     std::optional<compare::Snapshot> m_comparison;
     std::optional<Error> m_error;
     QString m_reference, m_candidate, m_noise;
+    std::optional<align::Side> m_sideA, m_sideB;
     Selection m_selection;
     ColourBy m_colourBy = ColourBy::Severity;
 };
