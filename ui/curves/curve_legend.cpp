@@ -82,8 +82,8 @@ void CurveLegend::paintEvent(QPaintEvent*)
     }
     int needed = step.isEmpty() ? 0 : strong.horizontalAdvance(step) + kBetween;
     for (auto& e : entries) {
-        e.fixed = kSample + kGap + strong.horizontalAdvance(e.word) + (e.value.isEmpty() ? 0 : kGap + mono.horizontalAdvance(e.value));
-        e.nameWidth = e.name.isEmpty() ? 0 : std::min(text.horizontalAdvance(e.name), 220) + kGap;
+        e.fixed = kSample + kGap + strong.horizontalAdvance(e.word) + (e.value.isEmpty() ? 0 : kGap + 2 + mono.horizontalAdvance(e.value));
+        e.nameWidth = e.name.isEmpty() ? 0 : std::min(text.horizontalAdvance(e.name) + 2, 220) + kGap;
         needed += e.fixed + e.nameWidth + kBetween;
     }
     // Names give way first; the step word last.
@@ -125,7 +125,7 @@ void CurveLegend::paintEvent(QPaintEvent*)
             at += e.nameWidth;
         }
         if (!e.value.isEmpty()) {
-            write(at + kGap, digits, theme.text, e.value);
+            write(at + kGap + (e.nameWidth > 0 ? 2 : 0), digits, theme.text, e.value);
         }
         x += e.fixed + e.nameWidth + kBetween;
     }

@@ -110,9 +110,13 @@ CurvePlot::CurvePlot(QWidget* parent)
         limitSteps();
     });
 
-    m_difference = addLine(m_lower, "difference");
-    m_a = addLine(m_upper, "a");
-    m_b = addLine(m_upper, "b");
+    // Raw lines first: no smoothed line may lie under one.
+    m_a.raw = addLine(m_upper, "a");
+    m_b.raw = addLine(m_upper, "b");
+    m_difference.raw = addLine(m_lower, "difference");
+    m_a.smooth = addLine(m_upper, "a-smooth");
+    m_b.smooth = addLine(m_upper, "b-smooth");
+    m_difference.smooth = addLine(m_lower, "difference-smooth");
     new PlotMarks(this);
     addLayer(QStringLiteral("crosshair"));
     m_crosshairLayer = layer(QStringLiteral("crosshair"));
@@ -122,17 +126,11 @@ CurvePlot::CurvePlot(QWidget* parent)
     applyTheme();
 }
 
-CurvePlot::Line CurvePlot::addLine(QCPAxisRect* rect, const char* name)
+QCPGraph* CurvePlot::addLine(QCPAxisRect* rect, const char* name)
 {
-    const auto add = [&](const QString& text) {
-        auto* line = addGraph(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft));
-        line->setName(text);
-        line->setSelectable(QCP::stNone);
-        return line;
-    };
-    Line line;
-    line.raw = add(QString::fromLatin1(name)); // added first: it lies under the smoothed one
-    line.smooth = add(QString::fromLatin1(name) + QStringLiteral("-smooth"));
+    auto* line = addGraph(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft));
+    line->setName(QString::fromLatin1(name));
+    line->setSelectable(QCP::stNone);
     return line;
 }
 
@@ -299,7 +297,7 @@ void CurvePlot::styleLine(const Line& line, const QColor& colour, Qt::PenStyle s
 {
     const auto& theme = Theme::current();
     const QCPRange range = stepAxis()->range();
-    const double width = std::max(valuesRect().width(), 1);
+    const double width = std::max(this->width() - 90, 1); // before the layout: the rectangles may still be those of another size
     const bool smoothed = !line.smooth->data()->isEmpty();
     for (auto* graph : { line.raw, line.smooth }) {
         const auto visible = static_cast<double>(visiblePoints(*graph, range));
@@ -331,10 +329,10 @@ void CurvePlot::prepareReplot()
     setPlottingHint(QCP::phFastPolylines, !m_a.raw->antialiased() || !m_b.raw->antialiased());
     for (auto* axis : { valueAxis(), differenceAxis() }) {
         const auto ticker = tickerFor(*axis);
-        ticker->setTickCount(std::clamp(axis->axisRect()->height() / 32, 2, 6));
+        ticker->setTickCount(std::clamp((axis == valueAxis() ? height() * 3 / 5 : height() / 3) / 32, 2, 6));
         axis->setTicker(ticker);
     }
-    stepAxis()->ticker()->setTickCount(std::clamp(valuesRect().width() / 80, 2, 12));
+    stepAxis()->ticker()->setTickCount(std::clamp(width() / 80, 2, 12));
 }
 
 std::optional<int> CurvePlot::recordedStepAt(const QPoint& position) const

@@ -66,7 +66,7 @@ private:
         QCPGraph* smooth = nullptr;
     };
 
-    Line addLine(QCPAxisRect* rect, const char* name);
+    QCPGraph* addLine(QCPAxisRect* rect, const char* name);
     void assign(Line line, const PlottedLine& shown);
     void styleLine(const Line& line, const QColor& colour, Qt::PenStyle style, QCPScatterStyle::ScatterShape marker);
     void prepareReplot(); ///< pens, markers and tickers that depend on what is visible

@@ -35,6 +35,21 @@ constexpr std::size_t kLong = 50'000; ///< points from which a series is made re
 /// The slider is linear in the logarithm of the averaged window, 1 to 1000 points: every part of it is useful.
 double smoothingWindow(int slider) { return std::pow(1000.0, slider / 100.0); }
 
+/// One line that gives way: an ellipsis where there is no room; the whole text is in its tooltip.
+class OneLine : public QLabel {
+public:
+    using QLabel::QLabel;
+    QSize minimumSizeHint() const override { return { 40, QLabel::minimumSizeHint().height() }; }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        painter.setPen(palette().color(foregroundRole()));
+        painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+    }
+};
+
 } // namespace
 
 CurvesView::CurvesView(Session& session, QWidget* parent)
@@ -66,8 +81,8 @@ void CurvesView::buildControls()
     m_scalars->setObjectName(QStringLiteral("scalars"));
     m_scalars->setMaxVisibleItems(20);
     m_scalars->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_scalars->setMinimumContentsLength(9);
-    m_definition = new QLabel(this);
+    m_scalars->setMinimumContentsLength(10);
+    m_definition = new OneLine(this);
     m_definition->setObjectName(QStringLiteral("definition"));
     m_definition->setTextFormat(Qt::PlainText);
     m_definition->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -135,6 +150,12 @@ void CurvesView::buildControls()
     auto* all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
     all->addWidget(m_pages);
+    // Roles, not colours: they follow the theme by themselves.
+    for (auto* label : { m_definition, m_smoothingTitle, m_smoothingLabel, m_notes, m_empty }) {
+        label->setForegroundRole(QPalette::PlaceholderText);
+    }
+    m_pages->setBackgroundRole(QPalette::Base);
+    m_pages->setAutoFillBackground(true);
     setFocusProxy(m_plot);
     setTabOrder(m_scalars, m_smoothing);
     setTabOrder(m_smoothing, m_logValues);
@@ -208,15 +229,6 @@ void CurvesView::retranslate()
 
 void CurvesView::applyTheme()
 {
-    for (auto* label : { m_definition, m_smoothingTitle, m_smoothingLabel, m_notes, m_empty }) {
-        QPalette palette = label->palette();
-        palette.setColor(QPalette::WindowText, Theme::current().muted);
-        label->setPalette(palette);
-    }
-    QPalette ground = palette();
-    ground.setColor(QPalette::Window, Theme::current().panel);
-    m_pages->setPalette(ground);
-    m_pages->setAutoFillBackground(true);
     m_plot->applyTheme();
     m_legend->setDifferenceColour(m_plot->differenceColour());
     m_plot->replot();
