@@ -20,7 +20,10 @@ using align::SideWeights;
 
 constexpr double kOnsetFloors = 100; ///< as for divergent
 
-bool isLoss(const std::string& name) { return name == "loss"; }
+bool isLoss(const std::string& name)
+{
+    return name == "loss";
+}
 
 /// Ranks that were compared one by one count equally.
 SideWeights combined(SideWeights weights, std::size_t ranks)
@@ -50,7 +53,7 @@ std::vector<Point> lossPoints(const Side& side, SideWeights weights, std::int32_
     }
     // Stable: of a value that was logged twice the later one counts.
     std::stable_sort(logged.begin(), logged.end(),
-                     [](const Logged& x, const Logged& y) { return std::tie(x.step, x.micro) < std::tie(y.step, y.micro); });
+        [](const Logged& x, const Logged& y) { return std::tie(x.step, x.micro) < std::tie(y.step, y.micro); });
     std::vector<Point> points;
     for (auto first = logged.begin(); first != logged.end();) {
         const auto last = std::find_if(first, logged.end(), [&](const Logged& l) { return l.step != first->step; });
@@ -83,7 +86,8 @@ std::map<std::string, std::vector<Point>> otherScalars(const Side& side, std::in
     }
     for (auto& [name, points] : out) {
         std::stable_sort(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.step < y.step; });
-        points.erase(std::unique(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.step == y.step; }), points.end());
+        points.erase(
+            std::unique(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.step == y.step; }), points.end());
     }
     return out;
 }
@@ -109,14 +113,18 @@ std::optional<std::int32_t> onset(const Overlay& curve, double floor)
     return std::nullopt;
 }
 
-bool isWhole(const Side& side) { return static_cast<int>(side.ranks.size()) >= side.bundle->worldSize(); }
+bool isWhole(const Side& side)
+{
+    return static_cast<int>(side.ranks.size()) >= side.bundle->worldSize();
+}
 
 } // namespace
 
 std::vector<Overlay> overlay(const align::Alignment& alignment, double lossFloor)
 {
     std::vector<Overlay> out;
-    const auto* plan = alignment.steps.empty() || alignment.steps.front().groups.empty() ? nullptr : &alignment.steps.front().groups.front();
+    const auto* plan
+        = alignment.steps.empty() || alignment.steps.front().groups.empty() ? nullptr : &alignment.steps.front().groups.front();
     Overlay loss;
     loss.name = "loss";
     loss.weightsA = combined(plan ? plan->weights.a : SideWeights(), alignment.a.ranks.size());

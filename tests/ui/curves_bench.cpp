@@ -49,8 +49,8 @@ void measure(const char* what, const std::function<void()>& work)
     }
     std::sort(wall.begin(), wall.end());
     std::sort(cpu.begin(), cpu.end());
-    fmt::print("{:<44} wall: median {:7.2f} ms, best {:7.2f}   cpu: median {:7.2f} ms, best {:7.2f}\n", what, wall[wall.size() / 2], wall.front(),
-               cpu[cpu.size() / 2], cpu.front());
+    fmt::print("{:<44} wall: median {:7.2f} ms, best {:7.2f}   cpu: median {:7.2f} ms, best {:7.2f}\n", what, wall[wall.size() / 2],
+        wall.front(), cpu[cpu.size() / 2], cpu.front());
 }
 
 } // namespace
@@ -83,6 +83,10 @@ int main(int argc, char** argv)
     smoothed.smoothing = 0.99;
     show(overlay, smoothed);
     measure("all three smoothed, raw lines below", replot);
+    ui::CurveOptions barely;
+    barely.smoothing = 0.2;
+    show(overlay, barely);
+    measure("barely smoothed", replot);
     ui::CurveOptions log;
     log.logValues = log.logDifference = true;
     show(overlay, log);

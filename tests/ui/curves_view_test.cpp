@@ -7,10 +7,10 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QSlider>
 #include <QToolButton>
+#include <QTranslator>
 
 #include <limits>
 
@@ -25,6 +25,16 @@ Series falling(int count, double scale = 1)
 {
     return series("loss", count, [=](int step) { return scale * (2 + std::exp(-step / 10.0)); });
 }
+
+/// A language in which every text is itself in brackets.
+class Brackets : public QTranslator {
+public:
+    QString translate(const char*, const char* source, const char*, int) const override
+    {
+        return QStringLiteral("[") + QString::fromUtf8(source) + QStringLiteral("]");
+    }
+    bool isEmpty() const override { return false; }
+};
 
 /// Equal up to `fork`, then a tenth larger.
 Series forked(int count, int fork)
@@ -77,7 +87,8 @@ TEST_F(CurvesViewTest, ArrowsMoveThroughRecordedSteps)
 
 TEST_F(CurvesViewTest, ReadoutIsOfTheSelectedStepThenOfTheMouse)
 {
-    compare({ 0, 5 }, { series("loss", 10, [](int step) { return 4.0 + step; }) }, { series("loss", 10, [](int step) { return 5.0 + step; }) });
+    compare(
+        { 0, 5 }, { series("loss", 10, [](int step) { return 4.0 + step; }) }, { series("loss", 10, [](int step) { return 5.0 + step; }) });
     EXPECT_EQ(m_view.readout(), "step 0: A 4, B 5, B - A 1, relative 0.2");
     m_session.selectStep(5);
     EXPECT_EQ(m_view.readout(), "step 5: A 9, B 10, B - A 1, relative 0.1");
@@ -133,7 +144,8 @@ TEST_F(CurvesViewTest, ASingleRanksLogSetsNoOnset)
 TEST_F(CurvesViewTest, LogAxisCountsWhatItHides)
 {
     const auto signedValue = [](int step) { return step - 3.0; }; // three negative, one zero
-    compare({ 0 }, { series("loss", 10, signedValue) }, { series("loss", 10, [=](int step) { return std::max(signedValue(step), -1.0); }) });
+    compare(
+        { 0 }, { series("loss", 10, signedValue) }, { series("loss", 10, [=](int step) { return std::max(signedValue(step), -1.0); }) });
     const QCPRange steps = m_view.plot().stepAxis()->range();
     QTest::mouseClick(child<QToolButton>("logValues"), Qt::LeftButton);
     EXPECT_EQ(m_view.plot().valueAxis()->scaleType(), QCPAxis::stLogarithmic);
@@ -185,7 +197,7 @@ TEST_F(CurvesViewTest, SmoothingChangesOnlyTheSmoothedLine)
 TEST_F(CurvesViewTest, NaNAndInfAreGapsWithMarks)
 {
     compare({ 0 }, { series("loss", 30, [](int step) { return step == 12 || step == 13 ? kNaN : 2.0; }) },
-            { series("loss", 30, [](int step) { return step == 20 ? kInf : 2.0; }) });
+        { series("loss", 30, [](int step) { return step == 20 ? kInf : 2.0; }) });
     EXPECT_TRUE(std::isnan(drawn("a")[12]));
     EXPECT_TRUE(std::isnan(drawn("b")[20])); // never a spike that squeezes the rest
     EXPECT_EQ(m_view.plot().curve().a.nonFinite.size(), 2u);
@@ -200,7 +212,7 @@ TEST_F(CurvesViewTest, NaNAndInfAreGapsWithMarks)
 TEST_F(CurvesViewTest, OnePointIsVisible)
 {
     compare({ 3 }, { series("loss", 4, [](int step) { return step == 3 ? std::optional(2.5) : std::nullopt; }) },
-            { series("loss", 4, [](int step) { return step == 3 ? std::optional(2.6) : std::nullopt; }) });
+        { series("loss", 4, [](int step) { return step == 3 ? std::optional(2.6) : std::nullopt; }) });
     const auto range = m_view.plot().stepAxis()->range();
     EXPECT_LT(range.lower, 3);
     EXPECT_GT(range.upper, 3);
@@ -304,7 +316,7 @@ TEST_F(CurvesViewTest, ARefreshMovesNothing)
     EXPECT_EQ(m_view.plot().valueAxis()->range(), values);
 }
 
-TEST_F(CurvesViewTest, AMillionPointsStayResponsive)
+TEST_F(CurvesViewTest, AMillionPointsAreMadeReadyOffTheUiThread)
 {
     const auto noisy = [](double seed) {
         return series("loss", 1'000'000, [=](int step) { return 3 + std::sin(step * seed) + std::exp(-step / 1e5); });
@@ -312,16 +324,15 @@ TEST_F(CurvesViewTest, AMillionPointsStayResponsive)
     compare({ 0 }, { noisy(12.9) }, { noisy(7.3) });
     EXPECT_EQ(m_view.plot().curve().a.points, 1'000'000u);
     EXPECT_EQ(m_view.plot().curve().difference.points, 1'000'000u);
-    QElapsedTimer timer;
-    timer.start();
-    child<QSlider>("smoothing")->setValue(60); // made ready on a worker
-    EXPECT_LT(timer.elapsed(), 50);
-    EXPECT_TRUE(m_view.isBusy());
+    child<QSlider>("smoothing")->setValue(60);
+    EXPECT_TRUE(m_view.isBusy()); // made ready on a worker
+    EXPECT_TRUE(drawn("a-smooth").empty());
+    child<QSlider>("smoothing")->setValue(70); // and replaced while it is
     ASSERT_TRUE(QTest::qWaitFor([&] { return !m_view.isBusy(); }, 30000));
     EXPECT_EQ(drawn("a-smooth").size(), 1'000'000u);
-    timer.restart();
     QTest::mouseMove(&m_view.plot(), valuesAt(500'000));
-    EXPECT_LT(timer.elapsed(), 50);
+    EXPECT_TRUE(m_view.readout().startsWith("step ")) << m_view.readout().toStdString();
+    EXPECT_NE(m_view.readout(), "step 0");
 }
 
 TEST_F(CurvesViewTest, FollowsTheme)
@@ -336,6 +347,22 @@ TEST_F(CurvesViewTest, FollowsTheme)
     EXPECT_EQ(m_view.grab().toImage().pixelColor(m_view.width() - 4, 200), ui::Theme::light().panel);
     EXPECT_EQ(m_view.plot().graph("b")->pen().style(), Qt::CustomDashLine);
     EXPECT_EQ(m_view.plot().graph("a")->pen().style(), Qt::SolidLine);
+}
+
+TEST_F(CurvesViewTest, FollowsLanguage)
+{
+    compare({ 0 }, { falling(30) }, { forked(30, 7) });
+    Brackets brackets;
+    QCoreApplication::installTranslator(&brackets);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(child<QToolButton>("fit")->text(), "[Fit]");
+    EXPECT_EQ(m_view.plot().onsetLabel(), "[onset: step 7]");
+    EXPECT_EQ(m_view.plot().differenceAxis()->label(), "[B - A]");
+    EXPECT_TRUE(m_view.readout().startsWith("[step 0"));
+    EXPECT_EQ(child<QLabel>("definition")->text(), "[one rank]");
+    QCoreApplication::removeTranslator(&brackets);
+    QCoreApplication::processEvents();
+    EXPECT_EQ(child<QToolButton>("fit")->text(), "Fit");
 }
 
 TEST_F(CurvesViewTest, CopiesAPictureWithItsCaption)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 
-/// Collects a line point by point.
+/// Collects a line of at most `points` points.
 class LineBuilder {
 public:
     LineBuilder(std::size_t points, double smoothing, bool log, bool absolute)
@@ -19,9 +19,11 @@ public:
         , m_log(log)
         , m_absolute(absolute)
     {
-        m_raw.reserve(static_cast<qsizetype>(points));
+        m_raw.resize(static_cast<qsizetype>(points));
+        m_rawEnd = m_raw.data();
         if (smoothing > 0) {
-            m_smooth.reserve(static_cast<qsizetype>(points));
+            m_smooth.resize(static_cast<qsizetype>(points));
+            m_smoothEnd = m_smooth.data();
         }
     }
 
@@ -29,11 +31,10 @@ public:
     {
         ++m_line.points;
         if (!std::isfinite(value)) {
-            m_line.nonFinite.push_back(
-                { step, std::isnan(value) ? NonFinite::NaN : value > 0 ? NonFinite::PlusInf : NonFinite::MinusInf });
-            append(m_raw, step, kGap);
+            m_line.nonFinite.push_back({ step, std::isnan(value) ? NonFinite::NaN : value > 0 ? NonFinite::PlusInf : NonFinite::MinusInf });
+            *m_rawEnd++ = QCPGraphData(step, kGap);
             if (m_smoothing > 0) {
-                append(m_smooth, step, kGap);
+                *m_smoothEnd++ = QCPGraphData(step, kGap);
             }
             return;
         }
@@ -43,27 +44,29 @@ public:
         } else {
             m_line.values.add(drawn);
         }
-        append(m_raw, step, drawn);
+        *m_rawEnd++ = QCPGraphData(step, drawn);
         if (m_smoothing > 0) {
             // Divided by the weights seen so far, or the average would start at zero.
             m_average = m_smoothing * m_average + (1 - m_smoothing) * value;
-            m_unseen *= m_smoothing;
-            append(m_smooth, step, drawable(m_average / (1 - m_unseen)));
+            m_unseen = m_unseen < 1e-20 ? 0 : m_unseen * m_smoothing; // never a denormal: they are slow
+            *m_smoothEnd++ = QCPGraphData(step, drawable(m_average / (1 - m_unseen)));
         }
     }
 
     PlottedLine take()
     {
+        m_raw.resize(m_rawEnd - m_raw.constData());
         m_line.raw = GraphData::create();
         m_line.raw->set(m_raw, true);
+        if (m_smoothing > 0) {
+            m_smooth.resize(m_smoothEnd - m_smooth.constData());
+        }
         m_line.smooth = GraphData::create();
         m_line.smooth->set(m_smooth, true);
         return std::move(m_line);
     }
 
 private:
-    static void append(QVector<QCPGraphData>& data, std::int32_t step, double value) { data.append(QCPGraphData(step, value)); }
-
     double drawable(double value) const
     {
         if (!m_log) {
@@ -74,7 +77,9 @@ private:
     }
 
     PlottedLine m_line;
-    QVector<QCPGraphData> m_raw, m_smooth;
+    QVector<QCPGraphData> m_raw, m_smooth; ///< as long as they may become
+    QCPGraphData* m_rawEnd = nullptr;
+    QCPGraphData* m_smoothEnd = nullptr;
     double m_smoothing, m_average = 0, m_unseen = 1;
     bool m_log, m_absolute;
 };

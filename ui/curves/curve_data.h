@@ -10,13 +10,13 @@
 #include <optional>
 #include <vector>
 
-// Scalar series made ready to be drawn: gaps where nothing can be drawn, the smoothed line, what had to be left out. Pure functions, run on a
-// worker for long series.
+// Scalar series made ready to be drawn: gaps where nothing can be drawn, the smoothed line, what had to be left out. Pure functions, run on
+// a worker for long series.
 namespace forkpoint::ui {
 
 struct CurveOptions {
-    double smoothing = 0;       ///< weight of the past in the moving average, [0, 1); 0: off
-    bool logValues = false;     ///< the axis of A and B
+    double smoothing = 0; ///< weight of the past in the moving average, [0, 1); 0: off
+    bool logValues = false; ///< the axis of A and B
     bool logDifference = false; ///< the difference is then drawn as |B - A|
 };
 
@@ -45,8 +45,8 @@ struct Bounds {
 using GraphData = QSharedPointer<QCPGraphDataContainer>;
 
 struct PlottedLine {
-    GraphData raw, smooth;                 ///< NaN where the line has a gap; smooth is empty without smoothing
-    Bounds values;                         ///< of what is drawn of raw
+    GraphData raw, smooth; ///< NaN where the line has a gap; smooth is empty without smoothing
+    Bounds values; ///< of what is drawn of raw
     std::vector<NonFinitePoint> nonFinite; ///< ascending
     std::size_t points = 0;
     std::size_t hidden = 0; ///< finite, but not positive on a log axis

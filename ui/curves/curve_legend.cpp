@@ -4,6 +4,7 @@
 
 #include "ui/theme/theme.h"
 
+#include <QLocale>
 #include <QPainter>
 
 #include <algorithm>
@@ -54,8 +55,14 @@ void CurveLegend::setDifferenceColour(const QColor& colour)
     update();
 }
 
-QSize CurveLegend::sizeHint() const { return { 420, fontMetrics().height() + 6 }; }
-QSize CurveLegend::minimumSizeHint() const { return { 120, fontMetrics().height() + 6 }; }
+QSize CurveLegend::sizeHint() const
+{
+    return { 420, fontMetrics().height() + 6 };
+}
+QSize CurveLegend::minimumSizeHint() const
+{
+    return { 120, fontMetrics().height() + 6 };
+}
 
 void CurveLegend::paintEvent(QPaintEvent*)
 {
@@ -68,11 +75,10 @@ void CurveLegend::paintEvent(QPaintEvent*)
     const auto value = [](const QString& v) { return v.isEmpty() ? QStringLiteral("-") : v; };
 
     std::array<Entry, 3> entries { { { theme.a, Qt::SolidLine, QStringLiteral("A"), m_a, {} },
-                                     { theme.b, Qt::DashLine, QStringLiteral("B"), m_b, {} },
-                                     { m_differenceColour, Qt::SolidLine, tr("B - A"), {}, {} } } };
+        { theme.b, Qt::DashLine, QStringLiteral("B"), m_b, {} }, { m_differenceColour, Qt::SolidLine, tr("B - A"), {}, {} } } };
     QString step;
     if (m_readout) {
-        step = tr("step %1").arg(m_readout->step);
+        step = tr("step %1").arg(QLocale().toString(m_readout->step));
         entries[0].value = value(m_readout->a);
         entries[1].value = value(m_readout->b);
         entries[2].value = value(m_readout->difference);

@@ -14,10 +14,10 @@ namespace forkpoint::ui {
 
 namespace {
 
-constexpr int kLane = 12;              ///< height of the lane of recorded steps
-constexpr double kMarkerSpacing = 9;   ///< pixels per point from which every point is marked
-constexpr double kClickReach = 8;      ///< pixels
-constexpr double kPadding = 0.06;      ///< of a value range, above and below the data
+constexpr int kLane = 12; ///< height of the lane of recorded steps
+constexpr double kMarkerSpacing = 18; ///< pixels per point from which every point is marked
+constexpr double kClickReach = 8; ///< pixels
+constexpr double kPadding = 0.09; ///< of a value range, above and below the data
 
 QColor mixed(const QColor& colour, const QColor& ground, double share)
 {
@@ -89,6 +89,7 @@ CurvePlot::CurvePlot(QWidget* parent)
         rect->setRangeDragAxes(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft));
         rect->setRangeZoomAxes(rect->axis(QCPAxis::atBottom), rect->axis(QCPAxis::atLeft));
         rect->setRangeZoomFactor(0.8);
+        rect->setMinimumSize(40, 24);
         rect->setMinimumMargins(QMargins(0, 0, 14, 0));
     }
     const auto steps = QSharedPointer<QCPAxisTickerFixed>::create();
@@ -186,7 +187,7 @@ void CurvePlot::setOnset(std::optional<std::int32_t> onset)
 
 void CurvePlot::updateOnsetLabel()
 {
-    m_onsetLabel = m_onset ? tr("onset: step %1").arg(*m_onset) : QString();
+    m_onsetLabel = m_onset ? tr("onset: step %1").arg(QLocale().toString(*m_onset)) : QString();
     // The label has a strip of its own above the plot: it never covers a line.
     m_upper->setMinimumMargins(QMargins(0, m_onset ? fontMetrics().height() + 6 : 8, 14, 0));
 }
@@ -198,7 +199,10 @@ void CurvePlot::setRecordedSteps(std::vector<int> steps)
     m_hoveredRecorded.reset();
 }
 
-void CurvePlot::setCursorStep(std::optional<int> step) { m_cursor = step; }
+void CurvePlot::setCursorStep(std::optional<int> step)
+{
+    m_cursor = step;
+}
 
 void CurvePlot::setCrosshair(std::optional<std::int32_t> step, std::optional<double> a, std::optional<double> b)
 {
@@ -214,7 +218,7 @@ void CurvePlot::setCrosshair(std::optional<std::int32_t> step, std::optional<dou
 void CurvePlot::fit()
 {
     const double first = m_curve.firstStep, last = m_curve.lastStep;
-    const double room = std::max((last - first) * 0.02, last > first ? 0.15 : 1.0);
+    const double room = std::max((last - first) * 0.02, last > first ? 0.15 : 0.9);
     stepAxis()->setRange(QCPRange(first - room, last + room));
     fitValues();
 }
@@ -227,7 +231,10 @@ void CurvePlot::fitValues()
     fitDifference();
 }
 
-void CurvePlot::fitDifference() { differenceAxis()->setRange(padded(m_curve.difference.values, m_options.logDifference)); }
+void CurvePlot::fitDifference()
+{
+    differenceAxis()->setRange(padded(m_curve.difference.values, m_options.logDifference));
+}
 
 void CurvePlot::zoomSteps(double factor)
 {
@@ -245,7 +252,8 @@ void CurvePlot::limitSteps()
     const double widest = std::max((last - first) * 3, 8.0), size = std::clamp(range.size(), 1.0, widest);
     double centre = std::clamp(range.center(), first, last); // the data never leaves the window altogether
     range = QCPRange(centre - size / 2, centre + size / 2);
-    if (std::abs(range.lower - stepAxis()->range().lower) > 1e-9 * size || std::abs(range.upper - stepAxis()->range().upper) > 1e-9 * size) {
+    if (std::abs(range.lower - stepAxis()->range().lower) > 1e-9 * size
+        || std::abs(range.upper - stepAxis()->range().upper) > 1e-9 * size) {
         m_limiting = true;
         stepAxis()->setRange(range);
         m_limiting = false;
@@ -303,9 +311,14 @@ void CurvePlot::styleLine(const Line& line, const QColor& colour, Qt::PenStyle s
         const auto visible = static_cast<double>(visiblePoints(*graph, range));
         const bool dense = visible > width;
         const bool under = smoothed && graph == line.raw;
-        // A pen wider than one pixel on a noisy curve takes seconds, and dashes on it cannot be told apart.
-        QPen pen(under ? mixed(colour, theme.panel, 0.35) : colour, dense || under ? 1 : 1.7);
-        pen.setCosmetic(dense);
+        // A pen wider than one pixel on a noisy curve takes seconds, and dashes on it cannot be told apart. A band of noise is paler than a
+        // line, or it would be the loudest thing in the window.
+        const bool band = dense && graph == line.raw;
+        QPen pen(under ? mixed(colour, theme.panel, 0.35)
+                : band ? mixed(colour, theme.panel, 0.75)
+                       : colour,
+            under || (dense && graph == line.raw) ? 1 : 1.7);
+        pen.setCosmetic(band);
         if (!dense && !under && style == Qt::DashLine) {
             pen.setDashPattern({ 4, 2.5 });
             pen.setCapStyle(Qt::FlatCap);
@@ -314,7 +327,7 @@ void CurvePlot::styleLine(const Line& line, const QColor& colour, Qt::PenStyle s
         graph->setPen(pen);
         graph->setAntialiased(!dense);
         const bool marked = !under && visible > 0 && width / visible >= kMarkerSpacing;
-        graph->setScatterStyle(marked ? QCPScatterStyle(marker, QPen(colour, 1.4), QBrush(marker == QCPScatterStyle::ssDisc ? colour : theme.panel), 5)
+        graph->setScatterStyle(marked ? QCPScatterStyle(marker, QPen(colour, 1.4), Qt::NoBrush, marker == QCPScatterStyle::ssDisc ? 5 : 8)
                                       : QCPScatterStyle(QCPScatterStyle::ssNone));
     }
 }
@@ -329,7 +342,7 @@ void CurvePlot::prepareReplot()
     setPlottingHint(QCP::phFastPolylines, !m_a.raw->antialiased() || !m_b.raw->antialiased());
     for (auto* axis : { valueAxis(), differenceAxis() }) {
         const auto ticker = tickerFor(*axis);
-        ticker->setTickCount(std::clamp((axis == valueAxis() ? height() * 3 / 5 : height() / 3) / 32, 2, 6));
+        ticker->setTickCount(std::clamp((axis == valueAxis() ? height() * 3 / 5 : height() / 3) / 32, 1, 6));
         axis->setTicker(ticker);
     }
     stepAxis()->ticker()->setTickCount(std::clamp(width() / 80, 2, 12));
@@ -370,11 +383,12 @@ void CurvePlot::mouseMoveEvent(QMouseEvent* event)
     if (recorded != m_hoveredRecorded) {
         m_hoveredRecorded = recorded;
         setCursor(recorded ? Qt::PointingHandCursor : Qt::ArrowCursor);
-        QToolTip::showText(event->globalPosition().toPoint(), recorded ? tr("recorded step %1: click to select it").arg(*recorded) : QString(), this);
+        QToolTip::showText(event->globalPosition().toPoint(),
+            recorded ? tr("recorded step %1: click to select it").arg(QLocale().toString(*recorded)) : QString(), this);
         replot(QCustomPlot::rpQueuedReplot);
     }
-    const bool inside = position.x() >= valuesRect().left() - 4 && position.x() <= valuesRect().right() + 4 && position.y() >= valuesRect().top()
-        && position.y() <= stepLane().bottom();
+    const bool inside = position.x() >= valuesRect().left() - 4 && position.x() <= valuesRect().right() + 4
+        && position.y() >= valuesRect().top() && position.y() <= stepLane().bottom();
     if (inside) {
         emit hovered(stepAxis()->pixelToCoord(position.x()));
     } else {
@@ -428,7 +442,8 @@ void CurvePlot::leaveEvent(QEvent* event)
 void CurvePlot::focusInEvent(QFocusEvent* event)
 {
     QCustomPlot::focusInEvent(event);
-    m_showFocus = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason || event->reason() == Qt::ShortcutFocusReason;
+    m_showFocus
+        = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason || event->reason() == Qt::ShortcutFocusReason;
     replot(QCustomPlot::rpQueuedReplot);
 }
 

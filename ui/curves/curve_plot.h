@@ -11,8 +11,8 @@
 
 namespace forkpoint::ui {
 
-/// The plot of one scalar: A and B above, their difference below, one step axis. Shows what it is given and reports where the mouse is; knows
-/// no session. Wheel zooms the steps around the mouse (Ctrl or over a value axis: the values), drag moves, double click fits.
+/// The plot of one scalar: A and B above, their difference below, one step axis. Shows what it is given and reports where the mouse is;
+/// knows no session. Wheel zooms the steps around the mouse (Ctrl or over a value axis: the values), drag moves, double click fits.
 class CurvePlot : public QCustomPlot {
     Q_OBJECT
 public:
@@ -21,11 +21,11 @@ public:
     void setCurve(PlottedCurve curve, const QString& name, const CurveOptions& options); ///< ranges stay
     void setOnset(std::optional<std::int32_t> onset);
     void setRecordedSteps(std::vector<int> steps);
-    void setCursorStep(std::optional<int> step);                    ///< of the shared selection
+    void setCursorStep(std::optional<int> step); ///< of the shared selection
     void setCrosshair(std::optional<std::int32_t> step, std::optional<double> a = {}, std::optional<double> b = {});
 
-    void fit();           ///< all steps and all values
-    void fitValues();     ///< all values, steps as they are
+    void fit(); ///< all steps and all values
+    void fitValues(); ///< all values, steps as they are
     void fitDifference(); ///< only the values of the lower plot
     void zoomSteps(double factor); ///< about the middle
 
@@ -39,9 +39,9 @@ public:
     QCPAxis* differenceAxis() const { return m_lower->axis(QCPAxis::atLeft); }
     QRect valuesRect() const { return m_upper->rect(); }
     QRect differenceRect() const { return m_lower->rect(); }
-    QRect stepLane() const;                             ///< where the recorded steps are marked, below the step axis
+    QRect stepLane() const; ///< where the recorded steps are marked, below the step axis
     QString onsetLabel() const { return m_onsetLabel; } ///< as drawn; empty without onset
-    const QCPGraph* graph(const char* name) const;      ///< "a", "b", "difference", each also with "-smooth"
+    const QCPGraph* graph(const char* name) const; ///< "a", "b", "difference", each also with "-smooth"
 
 signals:
     void hovered(double step); ///< the mouse is over a plot

@@ -5,6 +5,7 @@
 #include "ui/theme/theme.h"
 
 #include <QCoreApplication>
+#include <QLocale>
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,10 @@ struct Curves {
     Q_DECLARE_TR_FUNCTIONS(Curves)
 };
 
-bool isLoss(const curves::Overlay& overlay) { return overlay.name == "loss"; }
+bool isLoss(const curves::Overlay& overlay)
+{
+    return overlay.name == "loss";
+}
 
 QString nonFiniteWords(const QString& side, const PlottedLine& line)
 {
@@ -74,8 +78,10 @@ QString curveDefinitionToolTip(const curves::Overlay& overlay, const align::Alig
         tip += paragraph(Curves::tr("The tensor that backward() started from, of the whole step."));
         tip += paragraph(Curves::tr("A: %1").arg(combinationWords(alignment.a, overlay.weightsA)));
         tip += paragraph(Curves::tr("B: %1").arg(combinationWords(alignment.b, overlay.weightsB)));
-        tip += paragraph(Curves::tr("How ranks and micro-steps add up is read off the losses of the first compared step and used for every step."));
-        tip += paragraph(Curves::tr("Onset: the first step whose relative difference is above 100 times the floor that rounding explains."));
+        tip += paragraph(
+            Curves::tr("How ranks and micro-steps add up is read off the losses of the first compared step and used for every step."));
+        tip += paragraph(
+            Curves::tr("Onset: the first step whose relative difference is above 100 times the floor that rounding explains."));
     } else {
         tip += paragraph(Curves::tr("As the first recorded rank of each run logged it. Only the loss sets an onset."));
     }
@@ -137,7 +143,7 @@ CurveReadout readoutAt(const curves::Overlay& overlay, std::int32_t step)
 QString CurveReadout::text() const
 {
     const auto shown = [](const QString& value) { return value.isEmpty() ? Curves::tr("no value") : value; };
-    QString out = Curves::tr("step %1: A %2, B %3").arg(step).arg(shown(a), shown(b));
+    QString out = Curves::tr("step %1: A %2, B %3").arg(QLocale().toString(step)).arg(shown(a), shown(b));
     if (!difference.isEmpty()) {
         out += Curves::tr(", B - A %1").arg(difference);
     }

@@ -33,7 +33,10 @@ const QString kTag = QStringLiteral("curves");
 constexpr std::size_t kLong = 50'000; ///< points from which a series is made ready on a worker
 
 /// The slider is linear in the logarithm of the averaged window, 1 to 1000 points: every part of it is useful.
-double smoothingWindow(int slider) { return std::pow(1000.0, slider / 100.0); }
+double smoothingWindow(int slider)
+{
+    return std::pow(1000.0, slider / 100.0);
+}
 
 /// One line that gives way: an ellipsis where there is no room; the whole text is in its tooltip.
 class OneLine : public QLabel {
@@ -46,7 +49,8 @@ protected:
     {
         QPainter painter(this);
         painter.setPen(palette().color(foregroundRole()));
-        painter.drawText(rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+        painter.drawText(
+            rect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, fontMetrics().elidedText(text(), Qt::ElideRight, width()));
     }
 };
 
@@ -70,10 +74,7 @@ CurvesView::CurvesView(Session& session, QWidget* parent)
     onStructureChanged();
 }
 
-CurvesView::~CurvesView()
-{
-    m_session.jobs().cancel(kTag);
-}
+CurvesView::~CurvesView() = default;
 
 void CurvesView::buildControls()
 {
@@ -262,7 +263,7 @@ void CurvesView::onStructureChanged()
     m_plot->setCrosshair(std::nullopt);
     const auto& comparison = m_session.comparison();
     m_legend->setRuns(comparison ? QString::fromStdString(comparison->structure().alignment.a.label) : QString(),
-                      comparison ? QString::fromStdString(comparison->structure().alignment.b.label) : QString());
+        comparison ? QString::fromStdString(comparison->structure().alignment.b.label) : QString());
     refresh();
 }
 
@@ -335,7 +336,10 @@ CurveOptions CurvesView::options() const
     return options;
 }
 
-bool CurvesView::isBusy() const { return m_session.jobs().isRunning(kTag); }
+bool CurvesView::isBusy() const
+{
+    return m_session.jobs().isRunning(kTag);
+}
 
 void CurvesView::rebuild()
 {
@@ -411,7 +415,8 @@ void CurvesView::updateEmpty()
         text = tr("There are no curves: the runs could not be compared.");
         break;
     case Session::State::Ready:
-        text = tr("No scalars were recorded.\n\nThe recorder writes the loss of every step by itself when backward() runs; other numbers are added in the "
+        text = tr("No scalars were recorded.\n\nThe recorder writes the loss of every step by itself when backward() runs; other numbers "
+                  "are added in the "
                   "training script:\nrec.scalar(\"grad_norm\", value)\n\nTo record a run:\nforkpoint-cli record -o RUN -- COMMAND");
         break;
     }
@@ -420,8 +425,14 @@ void CurvesView::updateEmpty()
     m_pages->setCurrentIndex(curves ? 0 : 1);
 }
 
-QString CurvesView::emptyText() const { return m_empty->text(); }
-QString CurvesView::notes() const { return overlay() ? m_notes->text() : QString(); }
+QString CurvesView::emptyText() const
+{
+    return m_empty->text();
+}
+QString CurvesView::notes() const
+{
+    return overlay() ? m_notes->text() : QString();
+}
 
 void CurvesView::updateReadout()
 {
@@ -447,10 +458,11 @@ void CurvesView::updateSmoothingLabel()
     m_smoothingLabel->setText(off ? tr("off") : tr("%1 points").arg(QLocale().toString(window, 'f', window < 10 ? 1 : 0)));
     // Room for the longest text: the controls must not jump under the mouse.
     m_smoothingLabel->setMinimumWidth(m_smoothingLabel->fontMetrics().horizontalAdvance(tr("%1 points").arg(1000)));
-    m_smoothing->setToolTip(off ? tr("Moving average, off. The recorded line stays below it.")
-                                : tr("Exponential moving average, weight of the past %1. The recorded line stays below it; the readout is of "
-                                     "recorded values.")
-                                      .arg(QLocale().toString(1 - 1 / window, 'f', 3)));
+    m_smoothing->setToolTip(off
+            ? tr("Moving average, off. The recorded line stays below it.")
+            : tr("Exponential moving average, weight of the past %1. The recorded line stays below it; the readout is of "
+                 "recorded values.")
+                  .arg(QLocale().toString(1 - 1 / window, 'f', 3)));
 }
 
 void CurvesView::moveRecordedStep(int direction)
@@ -488,8 +500,9 @@ QString CurvesView::caption() const
         return {};
     }
     const auto& alignment = m_shown->structure().alignment;
-    QStringList parts { tr("A %1").arg(QString::fromStdString(alignment.a.label)), tr("B %1").arg(QString::fromStdString(alignment.b.label)),
-                        QString::fromStdString(curve->name), tr("step %1").arg(m_session.selection().step) };
+    QStringList parts { tr("A %1").arg(QString::fromStdString(alignment.a.label)),
+        tr("B %1").arg(QString::fromStdString(alignment.b.label)), QString::fromStdString(curve->name),
+        tr("step %1").arg(m_session.selection().step) };
     if (m_smoothing->value() > 0) {
         parts += tr("smoothed over %1").arg(m_smoothingLabel->text());
     }
@@ -511,7 +524,7 @@ QImage CurvesView::picture()
     painter.setPen(Theme::current().muted);
     painter.setFont(font());
     painter.drawText(QRectF(10, height(), width() - 20, strip), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-                     metrics.elidedText(caption(), Qt::ElideMiddle, width() - 20));
+        metrics.elidedText(caption(), Qt::ElideMiddle, width() - 20));
     return out;
 }
 

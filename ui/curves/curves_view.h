@@ -27,8 +27,8 @@ class Session;
 struct CurveOptions;
 struct PlottedCurve;
 
-/// Scalars of both runs over the steps: A and B overlaid, B - A below, the onset of divergence, and the recorded steps as marks that select.
-/// Follows the session's step; left and right on the focused plot move through the recorded steps.
+/// Scalars of both runs over the steps: A and B overlaid, B - A below, the onset of divergence, and the recorded steps as marks that
+/// select. Follows the session's step; left and right on the focused plot move through the recorded steps.
 class CurvesView : public QWidget {
     Q_OBJECT
 public:
@@ -37,13 +37,13 @@ public:
 
     bool isBusy() const; ///< a long series is being made ready; what is shown is older than what was asked for
 
-    QString scalar() const;        ///< the one shown; empty if there is none
+    QString scalar() const; ///< the one shown; empty if there is none
     void selectScalar(const QString& name);
-    QString readout() const;       ///< at the crosshair, else at the session's step; in words
-    QString notes() const;         ///< below the plot
-    QString emptyText() const;     ///< shown in place of the plot; empty if the plot is shown
-    QString caption() const;       ///< one line that says what a picture of this view shows
-    QImage picture();              ///< the view with its caption below, at the screen's scale
+    QString readout() const; ///< at the crosshair, else at the session's step; in words
+    QString notes() const; ///< below the plot
+    QString emptyText() const; ///< shown in place of the plot; empty if the plot is shown
+    QString caption() const; ///< one line that says what a picture of this view shows
+    QImage picture(); ///< the view with its caption below, at the screen's scale
     CurvePlot& plot() { return *m_plot; }
 
 protected:
@@ -54,10 +54,10 @@ private:
     void retranslate();
     void applyTheme();
     void onStructureChanged();
-    void refresh();                ///< takes over what the session has; ranges stay unless it is another comparison
+    void refresh(); ///< takes over what the session has; ranges stay unless it is another comparison
     void fillScalars();
     void showScalar();
-    void rebuild();                ///< makes the shown series ready, on a worker if it is long
+    void rebuild(); ///< makes the shown series ready, on a worker if it is long
     void take(PlottedCurve curve, const CurveOptions& options);
     void updateEmpty();
     void updateReadout();
@@ -72,7 +72,7 @@ private:
 
     Session& m_session;
     std::shared_ptr<const compare::Snapshot> m_shown; ///< keeps the outcome alive that the plot shows
-    QString m_wanted;                                 ///< scalar that was chosen; kept over a refresh
+    QString m_wanted; ///< scalar that was chosen; kept over a refresh
     bool m_fitPending = true;
     bool m_fitValuesPending = false;
     std::optional<std::int32_t> m_crosshair;

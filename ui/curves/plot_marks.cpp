@@ -31,7 +31,10 @@ PlotMarks::PlotMarks(CurvePlot* plot)
 {
 }
 
-void PlotMarks::applyDefaultAntialiasingHint(QCPPainter* painter) const { painter->setAntialiasing(true); }
+void PlotMarks::applyDefaultAntialiasingHint(QCPPainter* painter) const
+{
+    painter->setAntialiasing(true);
+}
 
 void PlotMarks::draw(QCPPainter* painter)
 {
@@ -46,7 +49,7 @@ void PlotMarks::draw(QCPPainter* painter)
     if (m_plot.m_showFocus) {
         painter->setBrush(Qt::NoBrush);
         painter->setPen(QPen(Theme::current().accent, 1));
-        painter->drawRoundedRect(QRectF(m_plot.viewport()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+        painter->drawRoundedRect(QRectF(m_plot.viewport()).adjusted(1, 1, -1.5, -1.5), 4, 4);
     }
 }
 
@@ -57,20 +60,21 @@ void PlotMarks::drawGaps(QCPPainter& painter) const
     const QRect rect = m_plot.valuesRect();
     const auto sideMarks = [&](const PlottedLine& line, const QColor& colour, double lane) {
         const auto visible = std::lower_bound(line.nonFinite.begin(), line.nonFinite.end(), axis->range().lower,
-                                              [](const NonFinitePoint& p, double lower) { return p.step < lower; });
+            [](const NonFinitePoint& p, double lower) { return p.step < lower; });
         double bandFrom = 0, bandTo = -1, lastMark = -1e9;
         painter.setPen(Qt::NoPen);
         const auto paintBand = [&] {
             if (bandTo > bandFrom) {
                 painter.fillRect(QRectF(QPointF(std::max(bandFrom, double(rect.left())), rect.top()),
-                                        QPointF(std::min(bandTo, double(rect.right() + 1)), rect.bottom() + 1)),
-                                 withAlpha(theme.fill(Severity::Invalid), 110));
+                                     QPointF(std::min(bandTo, double(rect.right() + 1)), rect.bottom() + 1)),
+                    withAlpha(theme.fill(Severity::Invalid), 110));
             }
         };
         QVector<QPair<double, NonFinite>> marks;
         for (auto it = visible; it != line.nonFinite.end() && it->step <= axis->range().upper; ++it) {
             const double x = axis->coordToPixel(it->step);
-            const double from = std::min(axis->coordToPixel(it->step - 0.5), x - 1), to = std::max(axis->coordToPixel(it->step + 0.5), x + 1);
+            const double from = std::min(axis->coordToPixel(it->step - 0.5), x - 1),
+                         to = std::max(axis->coordToPixel(it->step + 0.5), x + 1);
             if (from > bandTo + 0.5) {
                 paintBand();
                 bandFrom = from;
@@ -137,7 +141,7 @@ void PlotMarks::drawOnset(QCPPainter& painter) const
     const bool right = x + 5 + width <= m_plot.viewport().right();
     painter.setPen(colour);
     painter.drawText(QRectF(right ? x + 5 : x - 5 - width, upper.top() - metrics.height() - 2, width + 2, metrics.height()),
-                     Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, label);
+        Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, label);
 }
 
 void PlotMarks::drawRecordedSteps(QCPPainter& painter) const
@@ -148,7 +152,8 @@ void PlotMarks::drawRecordedSteps(QCPPainter& painter) const
     const auto triangle = [&](double x, double half, const QColor& colour) {
         painter.setPen(Qt::NoPen);
         painter.setBrush(colour);
-        painter.drawPolygon(QPolygonF({ { x, lane.top() + 1.0 }, { x - half, lane.top() + 1.0 + 1.7 * half }, { x + half, lane.top() + 1.0 + 1.7 * half } }));
+        painter.drawPolygon(QPolygonF(
+            { { x, lane.top() + 1.0 }, { x - half, lane.top() + 1.0 + 1.7 * half }, { x + half, lane.top() + 1.0 + 1.7 * half } }));
     };
     const auto& all = m_plot.m_recorded;
     const auto first = std::lower_bound(all.begin(), all.end(), axis->range().lower, [](int step, double lower) { return step < lower; });
@@ -162,7 +167,7 @@ void PlotMarks::drawRecordedSteps(QCPPainter& painter) const
         triangle(x, 4, withAlpha(theme.text, 200));
     }
     for (const auto& [step, colour, half] :
-         { std::tuple(m_plot.m_hoveredRecorded, theme.text, 5.5), std::tuple(m_plot.m_cursor, theme.accent, 5.5) }) {
+        { std::tuple(m_plot.m_hoveredRecorded, theme.text, 5.5), std::tuple(m_plot.m_cursor, theme.accent, 5.5) }) {
         if (step && axis->range().contains(*step) && std::binary_search(all.begin(), all.end(), *step)) {
             triangle(axis->coordToPixel(*step), half, colour);
         }
@@ -187,8 +192,9 @@ void PlotMarks::drawWords(QCPPainter& painter) const
     };
     write(m_plot.differenceRect(), words);
     if (m_plot.m_curve.a.values.isEmpty() && m_plot.m_curve.b.values.isEmpty()) {
-        write(m_plot.valuesRect(), m_plot.m_curve.a.hidden + m_plot.m_curve.b.hidden ? CurvePlot::tr("no value above zero for a log axis")
-                                                                                     : CurvePlot::tr("no finite value"));
+        write(m_plot.valuesRect(),
+            m_plot.m_curve.a.hidden + m_plot.m_curve.b.hidden ? CurvePlot::tr("no value above zero for a log axis")
+                                                              : CurvePlot::tr("no finite value"));
     }
 }
 
@@ -198,7 +204,10 @@ PlotCrosshair::PlotCrosshair(CurvePlot* plot, const QString& layer)
 {
 }
 
-void PlotCrosshair::applyDefaultAntialiasingHint(QCPPainter* painter) const { painter->setAntialiasing(true); }
+void PlotCrosshair::applyDefaultAntialiasingHint(QCPPainter* painter) const
+{
+    painter->setAntialiasing(true);
+}
 
 void PlotCrosshair::draw(QCPPainter* painter)
 {
@@ -215,8 +224,10 @@ void PlotCrosshair::draw(QCPPainter* painter)
         }
         const double y = axis->coordToPixel(*value);
         if (y >= rect.top() && y <= rect.bottom() + 1) {
-            painter->setPen(QPen(colour, 1.8));
+            painter->setPen(QPen(theme.panel, 4.5)); // a halo: it must be seen on a band of its own colour
             painter->setBrush(theme.panel);
+            painter->drawEllipse(QPointF(x, y), 3.5, 3.5);
+            painter->setPen(QPen(colour, 1.8));
             painter->drawEllipse(QPointF(x, y), 3.5, 3.5);
         }
     };

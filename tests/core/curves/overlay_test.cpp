@@ -35,7 +35,10 @@ private:
     std::vector<bundle::RankData> m_ranks;
 };
 
-bundle::ScalarRecord loss(int step, double value, int micro = 0) { return { step, micro, "loss", value }; }
+bundle::ScalarRecord loss(int step, double value, int micro = 0)
+{
+    return { step, micro, "loss", value };
+}
 
 align::Alignment aligned(const Logs& a, const Logs& b, align::SideWeights weightsA = {}, align::SideWeights weightsB = {})
 {
@@ -58,7 +61,8 @@ TEST(Overlay, CombinesRanksAndMicroSteps)
 {
     using align::Reduction;
     const Logs a({ { loss(0, 3), loss(1, 5) } });
-    const Logs b({ { loss(0, 1, 0), loss(0, 3, 1), loss(1, 4, 0), loss(1, 6, 1) }, { loss(0, 3, 0), loss(0, 5, 1), loss(1, 4, 0), loss(1, 6, 1) } });
+    const Logs b(
+        { { loss(0, 1, 0), loss(0, 3, 1), loss(1, 4, 0), loss(1, 6, 1) }, { loss(0, 3, 0), loss(0, 5, 1), loss(1, 4, 0), loss(1, 6, 1) } });
     const auto curves = overlay(aligned(a, b, {}, { Reduction::Mean, Reduction::Mean, 0.25 }), kFloor);
     ASSERT_EQ(curves.size(), 1u);
     EXPECT_EQ(curves[0].b[0].value, 3);
@@ -78,7 +82,8 @@ TEST(Overlay, RanksComparedOneByOneCountEqually)
 
 TEST(Overlay, StepsAscendWhateverTheOrderOfTheLog)
 {
-    const Logs a({ { loss(2, 3), loss(0, 1), { 4, bundle::kNoMicro, "lr", 4 }, { 1, bundle::kNoMicro, "lr", 1 }, { 1, bundle::kNoMicro, "lr", 9 }, loss(1, 2), loss(1, 2.5) } });
+    const Logs a({ { loss(2, 3), loss(0, 1), { 4, bundle::kNoMicro, "lr", 4 }, { 1, bundle::kNoMicro, "lr", 1 },
+        { 1, bundle::kNoMicro, "lr", 9 }, loss(1, 2), loss(1, 2.5) } });
     const auto curves = overlay(aligned(a, a), kFloor);
     ASSERT_EQ(curves.size(), 2u);
     ASSERT_EQ(curves[0].a.size(), 3u);
