@@ -121,8 +121,10 @@ void Assessor::judgeLanes(std::size_t pair, const Scale& scale, PairResult& resu
     double measuredMaxAbs = 0;
     if (m_noise && result.unitRoundoff > 0) {
         if (const auto found = m_noise->find(m_alignment.pairs[pair].id); found != m_noise->end()) {
-            floor = std::max(floor, kNoiseMargin * found->second.error);
-            measuredMaxAbs = kNoiseMargin * found->second.maxAbs;
+            if (const double measured = kNoiseMargin * found->second.error; measured > floor) {
+                floor = measured;
+                measuredMaxAbs = kNoiseMargin * found->second.maxAbs;
+            }
         }
     }
     result.judgements.clear();

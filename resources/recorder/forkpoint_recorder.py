@@ -30,6 +30,7 @@ import argparse
 import atexit
 import builtins
 import collections
+import collections.abc
 import contextlib
 import ctypes
 import datetime
@@ -68,7 +69,7 @@ DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "float8_e4m3fn"
 
 PENDING_BATCHES = 64           # batches fetched and not yet consumed that we keep alive
 PENDING_BYTES = 256 << 20
-MAX_WALK = 20000               # autograd nodes visited to find the producers of one tensor
+MAX_WALK = 5000                # autograd nodes visited to find the producers of one tensor
 MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors
 
 torch = None                   # set by install(): this file is read before the script imports PyTorch
@@ -82,7 +83,7 @@ def say(text):
 # ------------------------------------------------------------------------------------------------ options
 
 
-class UsageError(Exception):
+class UsageError(ValueError):
     """A message for the user; the command line ends with status 2."""
 
 
@@ -651,7 +652,7 @@ class Names:
         training_step of the whole, so that the first module called is an inner one)."""
         best, seen = module, set()
         for value in self.visible():
-            if id(value) in seen or not isinstance(value, torch.nn.Module) or type(value).__name__ in ("ModuleList", "ModuleDict"):
+            if id(value) in seen or not issubclass(type(value), torch.nn.Module) or type(value).__name__ in ("ModuleList", "ModuleDict"):
                 continue
             seen.add(id(value))
             if value is best or not any(m is best for m in value.modules()):
@@ -789,6 +790,7 @@ class Flow:
     KEY = "forkpoint"
 
     def __init__(self):
+        self.given_up = 0                                         # walks that were too long
         self.clear()
 
     def clear(self):
@@ -843,7 +845,10 @@ class Flow:
                     found.append((label, False))
             return found
         found, seen, todo = [], set(), [(tensor.grad_fn, tensor.output_nr)]
-        while todo and len(seen) < MAX_WALK:
+        while todo:
+            if len(seen) == MAX_WALK:
+                self.given_up += 1
+                break
             node, number = todo.pop()
             if node is None or (node, number) in seen:
                 continue
@@ -1045,8 +1050,9 @@ def guarded(method):
 class Session:
     """The state of one recorded process: which step and micro-step it is in, and what of it is written.
 
-    A micro-step ends when the outermost backward returns. A step ends at the first batch, training forward or backward after an optimizer
-    step, so that several optimizers in a row share it. A process becomes a rank, with a folder, at its first training forward or backward.
+    A micro-step ends when the outermost backward returns; the next one begins with a batch, a training forward or a backward. A step ends at the
+    first of these after an optimizer step, so that several optimizers in a row share it. Calls of modules without parameters (metrics) begin
+    neither: they belong to what was. A process becomes a rank, with a folder, at its first training forward or backward.
     """
 
     def __init__(self, options):
@@ -1067,7 +1073,7 @@ class Session:
         self.calls_run = self.calls_recorded = self.evaluations = 0
         self.error = None
 
-        self.step, self.micro = 0, 0
+        self.step, self.micro, self.micro_done = 0, 0, False
         self.manual = False                                       # the script numbers its steps itself: rec.step(n)
         self.updated = False                                      # the optimizer has stepped, so the step ends at the next event
         self.in_backward = self.in_grad = 0
@@ -1097,7 +1103,7 @@ class Session:
         self.reduced = {}                                         # parameter -> digest of its reduced gradient
         self.updated_parameters, self.buffers_written = set(), False
         self.entered = set()                                      # optimizers whose step this one has
-        self.scalar_names, self.user_calls = collections.Counter(), collections.Counter()
+        self.scalar_names = collections.Counter()
         self.clear_micro()
 
     def clear_micro(self):
@@ -1120,18 +1126,25 @@ class Session:
         say("recording of rank %d stopped at step %d: %s. The training goes on." % (self.rank, self.step, self.masker.text(why)))
 
     def advance(self):
-        """Called at a batch, a training forward or a backward: ends the step if the optimizer has stepped."""
+        """Called at a batch, a training forward or a backward: begins a step if the optimizer has stepped, a micro-step if backward has run."""
         if self.updated and not self.local.optimizers:
             self.updated = False
             if not self.manual:
                 self.begin_step(self.step + 1)
+        if self.micro_done:
+            self.release_held()
+            self.micro, self.micro_done = self.micro + 1, False
+            self.clear_micro()
+            self.batches.next_micro()
 
     def begin_step(self, number):
         self.release_held()
-        self.step, self.micro = number, 0
+        self.step, self.micro, self.micro_done = number, 0, False
         self.clear_step()
+        self.batches.next_micro()
         if self.step >= self.options.end:
             self.remove_hooks()
+            self.batches = Batches()
 
     def remove_hooks(self):
         for parameter in self.names.parameters.values():
@@ -1144,6 +1157,7 @@ class Session:
     def become_rank(self):
         if self.writer is not None:
             return
+        self.pid = os.getpid()
         if torch.utils.data.get_worker_info() is not None:        # a loader's worker
             self.dead = True
             return
@@ -1168,7 +1182,6 @@ class Session:
         for line in self.early:
             self.writer.scalar(**line)
         self.early = []
-        self.pid = os.getpid()
         # Registered this late, it runs before what the script registered earlier: leaving a process group may end the process.
         atexit.register(self.close)
         from multiprocessing import util                          # children of multiprocessing leave without atexit
@@ -1185,6 +1198,8 @@ class Session:
             value["error"] = self.masker.text(self.error)
         value.update(self.description.fields())
         missing = [{"what": what, "why": self.masker.text(why), "count": count} for (what, why), count in self.missed.items()]
+        if self.flow.given_up:
+            missing.append({"what": "edges", "why": "more than %d autograd nodes lie between two modules" % MAX_WALK, "count": self.flow.given_up})
         value["coverage"] = {"calls": self.calls_run, "calls_seen": self.calls_recorded, "evaluation": self.evaluations,
                              "tensors": self.writer.tensors, "bytes": self.writer.position, "not_observed": missing,
                              "cost_seconds": round(self.cost, 6)}
@@ -1236,6 +1251,15 @@ class Session:
     def put(self, tensor, phase, kind, module, micro=True, held=False, missing=None, **fields):
         """Write one tensor; returns its digest. With `held`, the record waits until it is known whether the tensor is the loss; with `missing`, it
         says why there is no value."""
+        try:
+            return self.put_or_raise(tensor, phase, kind, module, micro, held, missing, fields)
+        except OSError:
+            raise
+        except Exception as error:                                # one record is lost, not the state of the session
+            self.miss("%s of %s" % (kind, module or "the root"), "error in the recorder: %s: %s" % (type(error).__name__, str(error)[:200]))
+            return None
+
+    def put_or_raise(self, tensor, phase, kind, module, micro, held, missing, fields):
         dtype = str(tensor.dtype).replace("torch.", "")
         if dtype not in DTYPES:
             self.miss("%s of %s" % (kind, module), "dtype %s" % dtype)
@@ -1339,6 +1363,8 @@ class Session:
         if self.in_backward or self.in_grad:
             return self.recomputed_call(module, args, kwargs) if self.recording and not self.in_grad else None
         if stack:
+            if self.names.paths(module) is None and isinstance(module, torch.fx.GraphModule):
+                return self.push(Frame(module))                   # what a compiler has made of the caller's inside
             return self.nested_call(module, args, kwargs)
         return self.outermost_call(module, args, kwargs)
 
@@ -1352,13 +1378,15 @@ class Session:
             self.evaluations += 1
             self.batches.evaluated([tensor for _, tensor in inputs])
             return self.push(Frame(module))
-        self.advance()
+        if next(module.parameters(), None) is not None:
+            self.advance()
         self.become_rank()
         if self.dead:
             return None
         if self.recording:
             self.start(module)
-        self.put_batches(self.batches.consumed_by([tensor for _, tensor in inputs]))
+        if not self.micro_done:
+            self.put_batches(self.batches.consumed_by([tensor for _, tensor in inputs]))
         if not self.recording:
             return self.push(Frame(module))
         return self.call(module, inputs, None)
@@ -1424,19 +1452,19 @@ class Session:
         if any(word in module._modules for word in WRAPPER_WORDS):
             frame.deferred = [(slot, tensor, tensor.detach().clone()) for slot, tensor in inputs]
         else:
-            self.open_call(frame, inputs)
+            self.open_call(frame, [(slot, tensor, tensor) for slot, tensor in inputs])
         return self.push(frame)
 
     def open_call(self, frame, inputs):
-        """Write the call's line, its inputs, and the edges that lead to them."""
+        """Write the call's line, its inputs, and the edges that lead to them: [(slot, tensor, the value that it had)]."""
         self.calls_run += 1
         frame.call = self.counts[frame.path]
         self.counts[frame.path] += 1
         frame.original = Original(frame.call, frame.parent, frame.parent_call)
         self.originals.setdefault(frame.path, []).append(frame.original)
         self.call_line(frame)
-        for slot, tensor in inputs:
-            frame.original.digests.append(self.put(tensor, "forward", "input", frame.path, call=frame.call, slot=slot))
+        for slot, tensor, value in inputs:
+            frame.original.digests.append(self.put(value, "forward", "input", frame.path, call=frame.call, slot=slot))
             self.put_edges(tensor, frame.path, frame.call, slot)
         self.calls_recorded += 1
 
@@ -1464,7 +1492,7 @@ class Session:
             return
         if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
             inputs, frame.deferred = frame.deferred, None
-            self.open_call(frame, [(slot, copy) for slot, _, copy in inputs])
+            self.open_call(frame, inputs)
         for slot, tensor in named_slots(output):
             if frame.recompute:
                 self.put(tensor, "backward", "output", frame.path, call=frame.call, slot=slot, recompute=True)
@@ -1579,9 +1607,7 @@ class Session:
             for parameter, gradient in self.gradients.values():
                 self.put_gradient(parameter, gradient)
             self.put_lost_views()
-        self.micro += 1
-        self.clear_micro()
-        self.batches.next_micro()
+        self.micro_done = True
 
     @guarded
     def output_gradients(self, gradients, outputs):
@@ -1614,12 +1640,13 @@ class Session:
             return
         key = parameter.full_name
         if self.reentrant or self.in_backward > 1:
-            if key in self.gradients_seen:
-                self.miss("gradient of %s" % key, "a part came from a recomputed segment after the rest was written")
+            part, why = on_host(gradient)                         # on the host: the device's memory is the training's
+            if key in self.gradients_seen or why:
+                self.miss("gradient of %s" % key, why or "a part came from a recomputed segment after the rest was written")
             elif key in self.gradients:
-                self.gradients[key] = (parameter, self.gradients[key][1] + gradient.detach())
+                self.gradients[key] = (parameter, self.gradients[key][1] + part)
             else:
-                self.gradients[key] = (parameter, gradient.detach().clone())
+                self.gradients[key] = (parameter, part.clone())
         elif key not in self.gradients_seen:
             self.put_gradient(parameter, gradient)
 
@@ -1657,7 +1684,7 @@ class Session:
         if not self.optimizers and not self.searched:
             self.searched = True
             for value in self.names.visible():
-                if isinstance(value, torch.optim.Optimizer):
+                if issubclass(type(value), torch.optim.Optimizer):
                     self.know_optimizer(value)
 
     def parameters_of(self, optimizer, number):
@@ -1804,19 +1831,16 @@ class Session:
         self.become_rank()
         if not self.recording:
             return
-        name, micro = str(name), self.micro
-        if micro and not self.counts:                             # after the last backward: it still belongs to that micro-step
-            self.micro -= 1
+        name = str(name)
         if name not in self.names.described:
             self.names.described.add(name)
             self.writer.graph(type="module", path=name, **{"class": "Recorder.tensor", "parameters": [], "buffers": []})
         frame = Frame(None, name)
-        frame.call, frame.source = self.user_calls[name, self.micro], self.sources.caller()
-        self.user_calls[name, self.micro] += 1
+        frame.call, frame.source = self.counts[name], self.sources.caller()
+        self.counts[name] += 1
         self.call_line(frame)
         for slot, item in named_slots(tensor):
             self.put(item, "forward", "output", name, call=frame.call, slot=slot, placement=self.placement_of(name) or None)
-        self.micro = micro
 
     @guarded
     def user_placement(self, pattern, placement):
@@ -1958,7 +1982,7 @@ class Description:
 
         def git(*arguments):
             return subprocess.run(("git", "-C", folder) + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                  timeout=5, check=True, env=dict(os.environ, GIT_OPTIONAL_LOCKS="0")).stdout.decode().strip()
+                                  timeout=2, check=True, env=dict(os.environ, GIT_OPTIONAL_LOCKS="0")).stdout.decode().strip()
 
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             values["git_head"] = git("rev-parse", "HEAD")
@@ -2269,6 +2293,7 @@ def install(options):
     """Start recording in this process; PyTorch has been imported."""
     global torch, active
     torch = sys.modules["torch"]
+    import torch.fx as _                                          # noqa: F401
     active = Session(options)
     active.patches = Patches(active)
     active.patches.install()
@@ -2440,12 +2465,14 @@ def watch_exit():
 @contextlib.contextmanager
 def children_recorded(options, environment):
     """While open, Python processes that get `environment` are recorded. The folder lies beside the bundle: other nodes see it too."""
-    os.makedirs(os.path.dirname(options.out), exist_ok=True)
-    site = "%s.site-%s-%d" % (options.out, socket.gethostname(), os.getpid())
-    site = os.path.join(os.path.dirname(site), "." + os.path.basename(site))
-    os.makedirs(site, exist_ok=True)
-    with open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
-        file.write(SITECUSTOMIZE)
+    parent, name = os.path.split(options.out)
+    site = os.path.join(parent, ".%s.site-%s-%d" % (name, socket.gethostname(), os.getpid()))
+    try:
+        os.makedirs(site, exist_ok=True)
+        with open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
+            file.write(SITECUSTOMIZE)
+    except OSError as error:
+        raise UsageError("cannot write to %s: %s" % (parent, error.strerror)) from None
     environment["PYTHONPATH"] = os.pathsep.join([site] + [p for p in [environment.get("PYTHONPATH")] if p])
     environment[OPTIONS_VARIABLE] = options.to_json()
     owner = os.getpid()

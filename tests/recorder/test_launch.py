@@ -76,8 +76,7 @@ from __future__ import annotations
     def test_ends(self):
         """Exit status, state and message, in this process and below a command."""
         for index, (ending, status, state, error) in enumerate((
-                ("", 0, "complete", None), ("sys.exit(0)", 0, "complete", None), ("raise SystemExit", 0, "complete", None),
-                ("sys.exit(3)", 3, "failed", "SystemExit: 3"), ("exit('no luck')", 1, "failed", "SystemExit: no luck"),
+                ("raise SystemExit", 0, "complete", None), ("sys.exit(3)", 3, "failed", "SystemExit: 3"), ("exit('no luck')", 1, "failed", "SystemExit: no luck"),
                 ("raise ValueError('first line\\nsecond')", 1, "failed", "ValueError: first line"))):
             script = self.script(TRAIN + "import sys\ntrain()\n" + ending + "\n")
             ways = [[RECORDER, "--out", "here%d" % index, script]]
@@ -99,8 +98,7 @@ from __future__ import annotations
             script = self.script(text)
             for way in ([script], ["--", sys.executable, script]):
                 _, err = self.run_python(RECORDER, "--out", "run", *way, status=status)
-                self.assertEqual(err.count("forkpoint: nothing was recorded"), 1, err)
-                self.assertEqual(len(err.splitlines()), 1, err)
+                self.assertEqual([line[:31] for line in err.splitlines() if "forkpoint" in line], ["forkpoint: nothing was recorded"], err)
                 self.assertEqual(self.bundles(), [])
 
     def test_an_existing_recording_is_refused_before_the_script_starts(self):
@@ -257,9 +255,8 @@ if __name__ == "__main__":
         self.assertEqual(ranks[0].info["run_id"], ranks[1].info["run_id"])
 
     def test_restart(self):
-        script = self.script(TRAIN + "train()\n")
-        self.run_python(RECORDER, "--out", "run", script)
-        self.run_python(RECORDER, "--out", "run", script, TORCHELASTIC_RESTART_COUNT="1")
+        os.makedirs(os.path.join(self.folder, "run.forkpoint", "rank00000"))
+        self.run_python(RECORDER, "--out", "run", self.script(TRAIN + "train()\n"), TORCHELASTIC_RESTART_COUNT="1")
         self.assertEqual(self.bundles(), ["run.attempt1.forkpoint", "run.forkpoint"])
         self.assertEqual(self.read(self.out + ".attempt1").info["attempt"], 1)
 

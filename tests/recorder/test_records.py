@@ -555,6 +555,29 @@ class Data(RecorderTest):
 
         self.assertEqual([ids for _, _, ids in self.ids(self.record(train))], [[0, 1, 2, 3], [4, 5, 6, 7]])
 
+    def test_metric_after_the_update_takes_no_batch(self):
+        class Metric(nn.Module):
+            def forward(self, out, y):
+                return (out.detach() - y).abs().max()
+
+        metric = Metric()
+
+        def train(_):
+            for x, y in DataLoader(data(), batch_size=2):
+                out = self.net(x)
+                F.mse_loss(out, y).backward()
+                metric(out, y)
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+                metric(out, y)
+
+        rank = self.record(train, steps="0:2")
+        self.assertEqual(self.ids(rank), [(0, 0, [0, 1]), (1, 0, [2, 3])])
+        self.assertEqual([(c["step"], c["micro"], c["call"]) for c in rank.lines_of("call", module="metric")],
+                         [(0, 0, 0), (0, 0, 1), (1, 0, 0), (1, 0, 1)])
+        self.assertIn("root !> metric:0", rank.edges())
+        self.assertEqual({r.get("micro") for r in rank.tensors}, {None, 0})
+
     def test_workers_and_dictionaries(self):
         def train(_):
             for batch in DataLoader(Rows(), batch_size=4, num_workers=2, shuffle=True, generator=torch.Generator().manual_seed(3)):

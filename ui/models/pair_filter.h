@@ -5,8 +5,8 @@
 #include "core/diagnose/verdict.h"
 #include "ui/models/pair_model.h"
 
+#include <QAbstractProxyModel>
 #include <QRegularExpression>
-#include <QSortFilterProxyModel>
 
 #include <array>
 #include <optional>
@@ -16,8 +16,9 @@ namespace forkpoint::ui {
 
 inline constexpr std::size_t kSeverities = 6;
 
-/// The pairs that a list shows, and their order.
-class PairFilter : public QSortFilterProxyModel {
+/// The pairs that a list shows, and their order. Not a QSortFilterProxyModel: that removes rows run by run, which takes seconds where every
+/// other one of 10,000 goes. Here a new filter is one pass and a reset; the list restores its selection and scroll position.
+class PairFilter : public QAbstractProxyModel {
     Q_OBJECT
 public:
     explicit PairFilter(PairModel& model, QObject* parent = nullptr);
@@ -28,6 +29,8 @@ public:
     void setStep(std::optional<int> step);               ///< nullopt: all steps
     void setGate(std::optional<diagnose::Gate> gate);    ///< nullopt: all
     void setSeverities(std::set<diagnose::Severity> severities); ///< empty: all; else pending pairs are left out
+
+    void setShortHeaders(bool on) { m_shortHeaders = on; } ///< no title over the column of icons
 
     /// Pairs per severity that pass everything but the severities, and those pending.
     struct Counts {
@@ -40,14 +43,24 @@ public:
     std::optional<std::size_t> pairAt(const QModelIndex& index) const;
     QModelIndex indexOf(std::size_t pair) const; ///< invalid if it is not shown
 
-    void sortInExecutionOrder();
+    /// Column -1: execution order. Equal rows stay in execution order.
+    void sort(int column, Qt::SortOrder order = Qt::AscendingOrder) override;
 
-protected:
-    bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
-    bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
+    QModelIndex mapToSource(const QModelIndex& index) const override;
+    QModelIndex mapFromSource(const QModelIndex& index) const override;
+    QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+    QModelIndex parent(const QModelIndex& index) const override;
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    bool hasChildren(const QModelIndex& parent = {}) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
 
 private:
     bool passesButSeverity(std::size_t pair) const;
+    bool passes(std::size_t pair) const;
+    void rebuild();  ///< within a reset
+    void refilter(); ///< with one
+    void follow(int first, int last); ///< results of these pairs changed
 
     PairModel& m_model;
     QString m_text, m_problem;
@@ -55,6 +68,11 @@ private:
     std::optional<int> m_step;
     std::optional<diagnose::Gate> m_gate;
     std::set<diagnose::Severity> m_severities;
+    bool m_shortHeaders = false;
+    int m_sortColumn = -1;
+    Qt::SortOrder m_sortOrder = Qt::AscendingOrder;
+    std::vector<int> m_rows;   ///< pair of each row
+    std::vector<int> m_rowOf;  ///< row of each pair; -1: not listed
 };
 
 } // namespace forkpoint::ui

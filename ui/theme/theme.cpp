@@ -8,6 +8,7 @@
 #include <QPainter>
 #include <QPainterPath>
 #include <QPixmap>
+#include <QRegularExpression>
 #include <QStyleFactory>
 
 #include <cmath>
@@ -58,6 +59,15 @@ QString styleSheetOf(const Theme& t)
                "QPushButton:disabled,QToolButton:disabled,QComboBox:disabled{color:%7}"
                "QLineEdit{background:%2;border:1px solid %1;border-radius:5px;padding:3px 8px;color:%4}"
                "QHeaderView::section{background:%8;color:%7;border:none;border-bottom:1px solid %1;padding:4px 6px}"
+               "QComboBox{padding-right:20px}QComboBox::drop-down{border:none;width:20px}"
+               "QComboBox::down-arrow{image:url(:/icons/chevron-down-%9.svg);width:12px;height:12px}"
+               "QComboBox QAbstractItemView{background:%2;border:1px solid %1;selection-background-color:%6;selection-color:%4}"
+               "QScrollBar{background:transparent;border:none;margin:0}QScrollBar:vertical{width:10px}QScrollBar:horizontal{height:10px}"
+               "QScrollBar::handle{background:%1;border-radius:3px;margin:2px}QScrollBar::handle:hover{background:%7}"
+               "QScrollBar::handle:vertical{min-height:28px}QScrollBar::handle:horizontal{min-width:28px}"
+               "QScrollBar::add-line,QScrollBar::sub-line{width:0;height:0}QScrollBar::add-page,QScrollBar::sub-page{background:transparent}"
+               "QProgressBar{background:%2;border:1px solid %1;border-radius:4px}QProgressBar::chunk{background:%5;border-radius:3px}"
+               "QAbstractScrollArea::corner{background:transparent;border:none}QStatusBar::item{border:none}"
                "QTreeView,QTableView,QListView{background:%2;border:none;selection-background-color:%6;selection-color:%4}"
                "QTabBar::tab{background:%3;border:1px solid %1;padding:5px 12px;color:%4}"
                "QTabBar::tab:selected{background:%2;font-weight:bold}"
@@ -65,7 +75,8 @@ QString styleSheetOf(const Theme& t)
                "QSplitter::handle{background:%1}"
                "QStatusBar{background:%8;color:%7;border-top:1px solid %1}"
                "QMenuBar{background:%2;color:%4}QMenu{background:%2;color:%4;border:1px solid %1}QMenu::item:selected,QMenuBar::item:selected{background:%6}")
-        .arg(t.border.name(), t.panel.name(), t.raised.name(), t.text.name(), t.accent.name(), t.selection.name(), t.muted.name(), t.window.name());
+        .arg(t.border.name(), t.panel.name(), t.raised.name(), t.text.name(), t.accent.name(), t.selection.name(), t.muted.name(), t.window.name(),
+             t.dark ? QStringLiteral("dark") : QStringLiteral("light"));
 }
 
 } // namespace
@@ -208,6 +219,7 @@ QIcon severityIcon(Severity severity)
         painter.end();
         pixmap.setDevicePixelRatio(scale);
         icon.addPixmap(pixmap);
+        icon.addPixmap(pixmap, QIcon::Selected); // or the style tints it, and the colour no longer says what it means
     }
     return icon;
 }
@@ -284,7 +296,14 @@ QString number(double value, int digits)
     if (std::isinf(value)) {
         return value > 0 ? QStringLiteral("+Inf") : QStringLiteral("-Inf");
     }
-    return QLocale().toString(value, 'g', digits);
+    // "1.5e5" and "1e-7": an exponent's plus sign and leading zero say nothing and cost room.
+    static const QRegularExpression padding(QStringLiteral("[eE]([+-]?)0*(\\d)"));
+    QString text = QLocale().toString(value, 'g', digits);
+    if (const auto match = padding.match(text); match.hasMatch()) {
+        const QString sign = match.captured(1) == QLatin1String("-") ? match.captured(1) : QString();
+        text.replace(match.capturedStart(), match.capturedLength(), QLatin1Char('e') + sign + match.captured(2));
+    }
+    return text;
 }
 
 } // namespace forkpoint::ui
