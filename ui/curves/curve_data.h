@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/curves/overlay.h"
-#include "ui/curves/qcustomplot.h"
+#include "ui/curves/plot_library.h"
 
 #include <cstdint>
 #include <limits>

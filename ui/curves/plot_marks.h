@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "ui/curves/qcustomplot.h"
+#include "ui/curves/plot_library.h"
 
 namespace forkpoint::ui {
 
