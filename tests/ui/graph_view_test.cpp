@@ -6,6 +6,7 @@
 #include "ui/graph/graph_words.h"
 
 #include <QLineEdit>
+#include <QPainterPath>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QWheelEvent>

@@ -25,7 +25,7 @@ public:
     {
         EXPECT_TRUE(m_writer) << m_writer.error().text();
         EXPECT_TRUE(bundle::writeBundleInfo(folder, { { "name", folder.stem().string() }, { "world_size", worldSize } }));
-        info({});
+        info(nlohmann::json::object());
     }
 
     void info(nlohmann::json more)
