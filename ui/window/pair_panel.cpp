@@ -343,7 +343,8 @@ void PairPanel::showSelected()
 
 void PairPanel::selectionFromTable(const QModelIndex& current)
 {
-    if (m_updating || !current.isValid()) {
+    // A view that gets the focus makes its first row the current one without selecting it: that is nobody's choice.
+    if (m_updating || !current.isValid() || !m_table->selectionModel()->isSelected(current)) {
         return;
     }
     m_session.selectPair(m_filter.pairAt(current));
