@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 namespace forkpoint::curves {
@@ -21,46 +20,73 @@ constexpr double kOnsetFloors = 100; ///< as for divergent
 
 bool isLoss(const std::string& name) { return name == "loss"; }
 
-/// The loss of every step of a side. All steps of a run are weighted like its first compared one; ranks that were compared one by one count
-/// equally.
+/// Ranks that have a loss: earlier stages of a pipeline have none.
+std::size_t ranksWithLoss(const Side& side)
+{
+    return static_cast<std::size_t>(std::count_if(side.ranks.begin(), side.ranks.end(), [](const auto* rank) {
+        return std::any_of(rank->scalars.begin(), rank->scalars.end(), [](const auto& scalar) { return isLoss(scalar.name); });
+    }));
+}
+
+/// Ranks that were compared one by one count equally.
+SideWeights combined(SideWeights weights, std::size_t ranks)
+{
+    if (weights.ranks == Reduction::One && ranks > 1) {
+        weights.ranks = Reduction::Mean;
+    }
+    return weights;
+}
+
+/// The loss of every step of a side. All steps of a run are weighted like its first compared one. A step that some rank did not finish has no loss: what is missing is not NaN. Ranks without any loss (earlier stages of a pipeline)
+/// do not count.
 std::vector<Point> lossPoints(const Side& side, const SideWeights& weights, std::int32_t shift)
 {
-    std::map<std::int32_t, std::set<std::int32_t>> micros;
-    for (const auto* rank : side.ranks) {
-        for (const auto& scalar : rank->scalars) {
+    std::map<std::int32_t, std::map<std::pair<std::int32_t, std::size_t>, double>> steps; // step -> (micro, rank) -> loss
+    std::set<std::size_t> ranks;
+    for (std::size_t r = 0; r < side.ranks.size(); ++r) {
+        for (const auto& scalar : side.ranks[r]->scalars) {
             if (isLoss(scalar.name)) {
-                micros[scalar.step].insert(std::max(scalar.micro, 0));
+                steps[scalar.step][{ std::max(scalar.micro, 0), r }] = scalar.value;
+                ranks.insert(r);
             }
         }
     }
-    std::vector<std::size_t> ranks(side.ranks.size());
-    std::iota(ranks.begin(), ranks.end(), 0u);
     std::vector<Point> points;
-    for (const auto& [step, set] : micros) {
-        const std::vector<std::int32_t> list(set.begin(), set.end());
-        SideWeights own = weights;
-        if (own.ranks == Reduction::One && ranks.size() > 1) {
-            own.ranks = Reduction::Mean;
+    for (const auto& [step, losses] : steps) {
+        LossGrid grid;
+        std::int32_t micro = -1;
+        for (const auto& [cell, loss] : losses) { // micro-step by micro-step
+            if (cell.first != micro) {
+                grid.emplace_back();
+                micro = cell.first;
+            }
+            grid.back().push_back(loss);
         }
+        if (losses.size() != ranks.size() * grid.size()) {
+            continue;
+        }
+        SideWeights own = weights;
         own.weight = (own.ranks == Reduction::Mean ? 1.0 / static_cast<double>(ranks.size()) : 1.0)
-            * (own.micros == Reduction::Mean ? 1.0 / static_cast<double>(list.size()) : 1.0);
-        points.push_back({ step - shift, totalLoss(lossGrid(side, step, ranks, list), own) });
+            * (own.micros == Reduction::Mean ? 1.0 / static_cast<double>(grid.size()) : 1.0);
+        points.push_back({ step - shift, totalLoss(grid, own) });
     }
     return points;
 }
 
 std::map<std::string, std::vector<Point>> otherScalars(const Side& side, std::int32_t shift)
 {
-    std::map<std::string, std::vector<Point>> out;
-    if (side.ranks.empty()) {
-        return out;
-    }
-    for (const auto& scalar : side.ranks.front()->scalars) {
-        if (!isLoss(scalar.name)) {
-            auto& points = out[scalar.name];
-            if (points.empty() || points.back().step != scalar.step - shift) {
-                points.push_back({ scalar.step - shift, scalar.value });
+    std::map<std::string, std::map<std::int32_t, double>> series; // of several values of a step the first
+    if (!side.ranks.empty()) {
+        for (const auto& scalar : side.ranks.front()->scalars) {
+            if (!isLoss(scalar.name)) {
+                series[scalar.name].emplace(scalar.step - shift, scalar.value);
             }
+        }
+    }
+    std::map<std::string, std::vector<Point>> out;
+    for (const auto& [name, values] : series) {
+        for (const auto& [step, value] : values) {
+            out[name].push_back({ step, value });
         }
     }
     return out;
@@ -68,20 +94,19 @@ std::map<std::string, std::vector<Point>> otherScalars(const Side& side, std::in
 
 std::optional<std::int32_t> onset(const Overlay& curve, double floor)
 {
-    std::map<std::int32_t, double> b;
-    for (const auto& point : curve.b) {
-        b.emplace(point.step, point.value);
-    }
+    auto other = curve.b.begin();
     for (const auto& point : curve.a) {
-        const auto other = b.find(point.step);
-        if (other == b.end()) {
+        while (other != curve.b.end() && other->step < point.step) {
+            ++other;
+        }
+        if (other == curve.b.end() || other->step != point.step) {
             continue;
         }
-        if (std::isfinite(point.value) != std::isfinite(other->second)) {
+        if (std::isfinite(point.value) != std::isfinite(other->value)) {
             return point.step;
         }
-        const double scale = std::max(std::abs(point.value), std::abs(other->second));
-        if (std::isfinite(scale) && std::abs(other->second - point.value) > kOnsetFloors * floor * scale) {
+        const double scale = std::max(std::abs(point.value), std::abs(other->value));
+        if (std::isfinite(scale) && std::abs(other->value - point.value) > kOnsetFloors * floor * scale) {
             return point.step;
         }
     }
@@ -98,8 +123,10 @@ std::vector<Overlay> overlay(const align::Alignment& alignment, double lossFloor
     const auto* plan = alignment.steps.empty() || alignment.steps.front().groups.empty() ? nullptr : &alignment.steps.front().groups.front();
     Overlay loss;
     loss.name = "loss";
-    loss.a = lossPoints(alignment.a, plan ? plan->weights.a : SideWeights(), 0);
-    loss.b = lossPoints(alignment.b, plan ? plan->weights.b : SideWeights(), alignment.stepOffset);
+    loss.weightsA = combined(plan ? plan->weights.a : SideWeights(), ranksWithLoss(alignment.a));
+    loss.weightsB = combined(plan ? plan->weights.b : SideWeights(), ranksWithLoss(alignment.b));
+    loss.a = lossPoints(alignment.a, loss.weightsA, 0);
+    loss.b = lossPoints(alignment.b, loss.weightsB, alignment.stepOffset);
     loss.wholeRun = isWhole(alignment.a) && isWhole(alignment.b);
     if (loss.wholeRun) {
         loss.onset = onset(loss, lossFloor);
@@ -116,7 +143,7 @@ std::vector<Overlay> overlay(const align::Alignment& alignment, double lossFloor
         names.insert(name);
     }
     for (const auto& name : names) {
-        out.push_back({ name, std::move(a[name]), std::move(b[name]), std::nullopt, false });
+        out.push_back({ name, std::move(a[name]), std::move(b[name]), std::nullopt, false, {}, {} });
     }
     return out;
 }
