@@ -17,9 +17,9 @@ namespace forkpoint::test {
 /// What one run of a small transformer does, and how it differs from another one.
 struct GraphShape {
     int blocks = 2;
-    std::string differsFrom;      ///< path of the call whose output is off, and with it all later ones
-    std::string reducedDiffers;   ///< path of the module whose reduced gradient is off
-    std::string extra;            ///< path of a module after the head that only this run has
+    std::string differsFrom {};      ///< path of the call whose output is off, and with it all later ones
+    std::string reducedDiffers {};   ///< path of the module whose reduced gradient is off
+    std::string extra {};            ///< path of a module after the head that only this run has
     std::string embedding = "tok"; ///< may be a hostile name
     bool graph = true;            ///< false: tensors without module, call or edge
 };

@@ -352,8 +352,18 @@ void GraphCanvas::paintOverlay(QPainter& painter) const
         ring(focusItem, 3.5, 1.2, Qt::DotLine, theme.accent);
     }
     painter.restore();
+    if (m_marks.fork && detailAt(m_camera.scale) == GraphDetail::Full) {
+        painter.save();
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.scale(m_camera.scale, m_camera.scale);
+        painter.translate(-m_camera.origin);
+        paintForkTag(painter, m_scene->rect(m_scene->itemOf(*m_marks.fork)), font());
+        painter.restore();
+    }
     if (hasFocus()) {
-        painter.setPen(theme.accent);
+        QColor border = theme.accent;
+        border.setAlphaF(0.5f);
+        painter.setPen(border);
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
     }
@@ -472,6 +482,7 @@ void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event)
     }
     const auto node = m_scene->visible.items[item].node;
     if (m_scene->graph->isGroup(node)) {
+        setFocusNode(node);
         emit toggleRequested(node);
     } else {
         emit nodeClicked(node);

@@ -139,24 +139,6 @@ void paintSign(QPainter& painter, const QRectF& box, bool expanded, const QColor
 
 QString sideText(const graph::Node& node) { return node.sides == Sides::A ? Words::tr("only A") : Words::tr("only B"); }
 
-/// "fork", on the upper border at the right.
-void paintForkTag(QPainter& painter, const QRectF& rect, const QFont& font, const Theme& theme)
-{
-    QFont small = font;
-    small.setPointSizeF(font.pointSizeF() * 0.8);
-    small.setBold(true);
-    const QString text = Words::tr("fork", "tag on the node where the runs fork");
-    const double width = QFontMetricsF(small).horizontalAdvance(text) + 10;
-    const QRectF tag(rect.right() - width - 8, rect.top() - 7, width, 14);
-    painter.setPen(QPen(theme.panel, 1));
-    painter.setBrush(theme.strong(Severity::Divergent));
-    painter.drawRoundedRect(tag, 4, 4);
-    painter.setPen(theme.panel);
-    painter.setFont(small);
-    painter.drawText(tag, Qt::AlignCenter, text);
-    painter.setFont(font);
-}
-
 class Painting {
 public:
     Painting(QImage& image, const GraphScene& scene, const GraphMarks& marks, const GraphCamera& camera, const QFont& font)
@@ -338,6 +320,13 @@ private:
         }
     }
 
+    double titleWidth(ItemId item) const
+    {
+        const auto& text = m_scene.texts[item];
+        const double name = QFontMetricsF(m_bold).horizontalAdvance(text.name);
+        return text.className.isEmpty() ? name : name + kGapInNode + QFontMetricsF(m_font).horizontalAdvance(text.className);
+    }
+
     void severityMark(QPainter& painter, const NodeMark& mark, double left, const QRectF& line) const
     {
         const QRectF box(left, line.center().y() - kMarkSize / 2, kMarkSize, kMarkSize);
@@ -380,9 +369,6 @@ private:
             right -= width + kGapInNode;
         }
         words(painter, item, left, right, line, false, colour);
-        if (m_marks.fork && mark.fork) {
-            paintForkTag(painter, rect, m_font, m_theme);
-        }
     }
 
     void title(QPainter& painter, ItemId item) const
@@ -395,15 +381,16 @@ private:
         paintSign(painter, signBox(m_scene, item), true, m_theme.muted);
         severityMark(painter, mark, left, line);
         left += kMarkSize + kGapInNode;
+        // Edges that enter pass below title and bar.
+        const double wide = std::min(titleWidth(item), bar - kGapInNode - left);
+        painter.fillRect(QRectF(left, line.top() + 4, wide, line.height() - 8), frameFill(m_scene, item, m_theme));
+        painter.fillRect(QRectF(bar - 3, line.center().y() - 6, kFrameBarWidth + 6, 12), frameFill(m_scene, item, m_theme));
         words(painter, item, left, bar - kGapInNode, line, true, m_theme.text);
         paintBar(painter, QRectF(bar, line.center().y() - 3, kFrameBarWidth, 6), mark, m_theme);
         if (oneSided(data)) {
             painter.setFont(m_font);
             painter.setPen(nodeBorder(data, mark, m_theme));
             painter.drawText(QRectF(rect.right() - 70, rect.bottom() - 20, 60, 18), Qt::AlignRight | Qt::AlignVCenter, sideText(data));
-        }
-        if (m_marks.fork == m_scene.visible.items[item].node) {
-            paintForkTag(painter, rect, m_font, m_theme);
         }
     }
 
@@ -468,6 +455,23 @@ void paintArrow(QPainter& painter, const GraphScene& scene, std::uint32_t segmen
     head.lineTo(end.x + kArrow * 0.5, end.y + up * kArrow);
     head.closeSubpath();
     painter.fillPath(head, colour);
+}
+
+void paintForkTag(QPainter& painter, const QRectF& rect, const QFont& font)
+{
+    const auto& theme = Theme::current();
+    QFont small = font;
+    small.setPointSizeF(font.pointSizeF() * 0.8);
+    small.setBold(true);
+    const QString text = Words::tr("fork", "tag on the node where the runs fork");
+    const double width = QFontMetricsF(small).horizontalAdvance(text) + 10;
+    const QRectF tag(rect.right() - width - 8, rect.top() - 7, width, 14);
+    painter.setPen(QPen(theme.panel, 1));
+    painter.setBrush(theme.strong(Severity::Divergent));
+    painter.drawRoundedRect(tag, 4, 4);
+    painter.setPen(theme.panel);
+    painter.setFont(small);
+    painter.drawText(tag, Qt::AlignCenter, text);
 }
 
 void paintGraph(QImage& image, const GraphScene& scene, const GraphMarks& marks, const GraphCamera& camera, const QFont& font)

@@ -40,6 +40,8 @@ void paintGraph(QImage& image, const GraphScene& scene, const GraphMarks& marks,
 /// The line of a segment, each slanted piece as a curve.
 QPainterPath segmentPath(const GraphScene& scene, std::uint32_t segment);
 void paintArrow(QPainter& painter, const GraphScene& scene, std::uint32_t segment, const QColor& colour);
+/// "fork", on the upper border of a node's box at the right.
+void paintForkTag(QPainter& painter, const QRectF& rect, const QFont& font);
 
 QColor nodeFill(const NodeMark& mark, const Theme& theme);
 QRectF signBox(const GraphScene& scene, graph::ItemId item); ///< of a group: the "+" or "−" that expands and collapses it

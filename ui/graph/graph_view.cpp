@@ -514,7 +514,9 @@ void GraphView::refreshFocus()
     QStringList names;
     std::vector<NodeId> nodes;
     if (scene) {
-        for (auto at = node.value_or(0); at != graph::kNoNode; at = scene->graph->nodes[at].parent) {
+        const auto modules = std::find_if(scene->graph->nodes.begin(), scene->graph->nodes.end(), [](const auto& n) { return n.kind == graph::NodeKind::Module; });
+        const auto root = modules == scene->graph->nodes.end() ? graph::kNoNode : static_cast<NodeId>(modules - scene->graph->nodes.begin());
+        for (auto at = node.value_or(root); at != graph::kNoNode; at = scene->graph->nodes[at].parent) {
             names.prepend(nodeLabel(*scene->graph, at));
             nodes.insert(nodes.begin(), at);
         }
