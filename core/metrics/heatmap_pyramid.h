@@ -127,6 +127,9 @@ struct LevelShape {
     bool operator==(const LevelShape&) const = default;
 };
 
+/// Whether a call may read the tensors. Forbidden: what is not in memory is taken from a coarser level, for a thread that must not wait.
+enum class Reads : std::uint8_t { Allowed, Forbidden };
+
 /// Immutable but for its cache, and safe to use from many threads. Keeps the sources alive.
 class HeatmapPyramid {
 public:
@@ -166,9 +169,10 @@ public:
     /// hold it on the way down. nullopt if there is no finite value.
     Result<std::optional<Cell>> largest(HeatmapMode mode) const;
 
+    struct Data; ///< heatmap_data.h, for the functions of this folder that read a pyramid
+    const Data& data() const { return *m_data; }
+
 private:
-    friend class HeatmapRows;
-    struct Data;
     explicit HeatmapPyramid(std::unique_ptr<const Data> data);
     std::unique_ptr<const Data> m_data;
 };

@@ -64,11 +64,6 @@ struct HeatmapStyle {
     bool operator==(const HeatmapStyle&) const = default;
 };
 
-enum class Reads : std::uint8_t {
-    Allowed,   ///< tensors are read for what the pyramid does not have
-    Forbidden, ///< never: what is missing is drawn from a coarser level. For a thread that must not wait
-};
-
 struct RenderInfo {
     int level = 0;        ///< drawn from
     bool complete = true; ///< false: something was drawn from a coarser level; render again, with reads, elsewhere
@@ -77,7 +72,7 @@ struct RenderInfo {
 /// Fills `pixels` (`stride` pixels from one row to the next, at least the viewport's width). Where several cells share a pixel their extremes
 /// do, and NaN, infinity and minus infinity, in this order, go before any number: whatever is in a cell is in a pixel. Every cell in view has
 /// one; a picture thinner than a pixel still fills one. Fails as the sources fail, with Cancelled, or with Usage if the buffer is too small
-/// or the viewport is no viewport; never for want of data if reads are forbidden.
+/// or the viewport is no viewport; never for want of data if reads are forbidden, which may leave it incomplete.
 Result<RenderInfo> renderRegion(const HeatmapPyramid& pyramid, const HeatmapViewport& view, const HeatmapStyle& style, std::span<Rgba> pixels,
                                 std::size_t stride, Reads reads = Reads::Allowed, std::stop_token stop = {});
 
