@@ -19,6 +19,7 @@ namespace {
 constexpr int kBlock = 128; ///< numbers handled at a time
 constexpr int kPanel = 512; ///< columns whose extremes are kept
 constexpr int kBlocks = kPanel / kBlock;
+constexpr int kRows = 4; ///< rows handled at a time
 
 template <class Real>
 constexpr Real kLargest = std::numeric_limits<Real>::max();
@@ -34,6 +35,18 @@ using Distance = std::make_unsigned_t<Order<Real>>;
 template <class Real>
 using Mask = Order<Real>;
 
+/// Several numbers at once: the compiler's own vector types, since the one loop that matters is too long for it to vectorise by itself. Passed by
+/// reference only, as how they are passed by value depends on the instruction set. Without the instructions they become smaller ones.
+constexpr int kVectorBytes = 32;
+template <class T>
+struct VectorOf {
+    typedef T Type [[gnu::vector_size(kVectorBytes)]];
+};
+template <class T>
+using Vector = typename VectorOf<T>::Type;
+template <class Real>
+constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Real));
+
 /// How a pair of types is worked on.
 enum class UlpKind : std::uint8_t { OfReal, OfStoredBits, OfIntegers };
 
@@ -44,30 +57,39 @@ UlpKind ulpKindOf(DType a, DType b)
     return a == b && partSize(a) <= 2 ? UlpKind::OfStoredBits : UlpKind::OfReal;
 }
 
-/// Extremes of up to kPanel columns.
-template <class Real>
-struct Panel {
-    alignas(64) Real minA[kPanel];
-    alignas(64) Real maxA[kPanel];
-    alignas(64) Real minB[kPanel];
-    alignas(64) Real maxB[kPanel];
-    alignas(64) Real minD[kPanel];
-    alignas(64) Real maxD[kPanel];
-    alignas(64) Real relative[kPanel];
-    alignas(64) Distance<Real> ulp[kPanel];
-    alignas(64) Mask<Real> flags[kPanel];
-    std::uint32_t blockFlags[kBlocks]; ///< that hold for every column of a block
+/// Extremes of each column, over some rows.
+template <class Real, int kColumns>
+struct Extremes {
+    alignas(64) Real minA[kColumns];
+    alignas(64) Real maxA[kColumns];
+    alignas(64) Real minB[kColumns];
+    alignas(64) Real maxB[kColumns];
+    alignas(64) Real minD[kColumns];
+    alignas(64) Real maxD[kColumns];
+    alignas(64) Real relative[kColumns];
+    alignas(64) Distance<Real> ulp[kColumns];
 };
 
-/// Numbers of one row.
+/// What is known of up to kPanel columns. A block is written when its first rows come, not before.
 template <class Real>
-struct Row {
-    alignas(64) Real a[kBlock];
-    alignas(64) Real b[kBlock];
-    alignas(64) Real d[kBlock];
-    alignas(64) Order<Real> orderA[kBlock];
-    alignas(64) Order<Real> orderB[kBlock];
-    alignas(64) Distance<Real> distance[kBlock];
+struct Panel {
+    Extremes<Real, kPanel> extremes;
+    alignas(64) std::uint32_t flags[kPanel]; ///< of columns; valid where `flagged`
+    std::uint32_t blockFlags[kBlocks];       ///< that hold for every column of a block
+    bool touched[kBlocks], flagged[kBlocks];
+};
+
+/// The same 128 columns of some rows, decoded. Pointers go to `numbers`, or into the tensor if that holds them as they are needed.
+template <class Real>
+struct Rows {
+    const Real* a[kRows];
+    const Real* b[kRows];
+    const Order<Real>* orderA[kRows]; ///< only if the pair's types need it
+    const Order<Real>* orderB[kRows];
+    alignas(64) Real numbersA[kRows][kBlock];
+    alignas(64) Real numbersB[kRows][kBlock];
+    alignas(64) Order<Real> ordersA[kRows][kBlock];
+    alignas(64) Order<Real> ordersB[kRows][kBlock];
 };
 
 // ---- decoding
@@ -169,105 +191,241 @@ FORKPOINT_INLINE void orderBody(const std::byte* bytes, std::int64_t stride, int
 }
 
 template <class Real>
-FORKPOINT_INLINE void orderOfRealsBody(const Real* __restrict from, Order<Real>* __restrict to)
+FORKPOINT_INLINE Order<Real> orderOfReal(Real x)
 {
-    for (int i = 0; i < kBlock; ++i) {
-        Order<Real> bits;
-        std::memcpy(&bits, from + i, sizeof bits);
-        to[i] = bits < 0 ? std::numeric_limits<Order<Real>>::min() - bits : bits;
-    }
+    Order<Real> bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const Order<Real> sign = bits >> (sizeof bits * 8 - 1); // 0 or -1
+    return (bits ^ (sign & std::numeric_limits<Order<Real>>::max())) - sign;
 }
 
-// ---- the loops over pairs that are all finite
+template <class Real>
+FORKPOINT_INLINE Distance<Real> distanceOf(Order<Real> x, Order<Real> y)
+{
+    const Order<Real> low = x < y ? x : y;
+    const Order<Real> high = x < y ? y : x;
+    return static_cast<Distance<Real>>(high) - static_cast<Distance<Real>>(low);
+}
 
 template <class Real>
-FORKPOINT_INLINE void subtractBody(const Real* __restrict a, const Real* __restrict b, Real* __restrict d)
+FORKPOINT_INLINE Real sizeOf(Real x) { return std::fabs(x); }
+
+/// Bits of |x| from here on are infinity or NaN.
+template <class Real>
+constexpr Mask<Real> kInfinityBits = (Mask<Real>{2 * std::numeric_limits<Real>::max_exponent - 1} << (std::numeric_limits<Real>::digits - 1));
+
+// ---- the loop over pairs that are all finite
+
+constexpr bool isPair(unsigned planes) { return (planes & ~unsigned{kPlaneA | kPlaneB}) != 0; }
+constexpr bool needsA(unsigned planes) { return isPair(planes) || (planes & kPlaneA) != 0; }
+constexpr bool needsB(unsigned planes) { return isPair(planes) || (planes & kPlaneB) != 0; }
+constexpr bool needsD(unsigned planes) { return (planes & (kPlaneDifference | kPlaneClass)) != 0; }
+
+/// Where a loop leaves the extremes of its columns.
+template <class Real>
+struct Columns {
+    Real *minA, *maxA, *minB, *maxB, *minD, *maxD, *relative;
+    Distance<Real>* ulp;
+};
+
+template <class Real, int kColumns>
+FORKPOINT_INLINE Columns<Real> columnsAt(Extremes<Real, kColumns>& extremes, int offset)
+{
+    return {extremes.minA + offset, extremes.maxA + offset, extremes.minB + offset, extremes.maxB + offset,
+            extremes.minD + offset, extremes.maxD + offset, extremes.relative + offset, extremes.ulp + offset};
+}
+
+struct Findings {
+    bool finite = true;         ///< all numbers; if not, the columns hold rubbish
+    std::int64_t differing = 0; ///< pairs that differ, padding included
+};
+
+template <class V, class T>
+FORKPOINT_INLINE void loadVector(V& to, const T* from) { std::memcpy(&to, from, sizeof to); }
+template <class V, class T>
+FORKPOINT_INLINE void storeVector(T* to, const V& from) { std::memcpy(to, &from, sizeof from); }
+template <class V>
+FORKPOINT_INLINE void lower(V& to, const V& x) { to = x < to ? x : to; }
+template <class V>
+FORKPOINT_INLINE void raise(V& to, const V& x) { to = x > to ? x : to; }
+
+/// orderOfReal of every lane.
+template <class Real>
+FORKPOINT_INLINE void orderVector(Vector<Order<Real>>& to, const Vector<Real>& x)
+{
+    const auto bits = reinterpret_cast<Vector<Order<Real>>>(x);
+    const Vector<Order<Real>> sign = bits >> static_cast<int>(sizeof(Real) * 8 - 1);
+    to = (bits ^ (sign & std::numeric_limits<Order<Real>>::max())) - sign;
+}
+
+/// Extremes over kCount rows of each of 128 columns. kStoredOrder: orders are given and not made from the numbers; kIntegers: differences are
+/// made from them too.
+template <class Real, unsigned kPlanes, int kCount, bool kStoredOrder, bool kIntegers>
+FORKPOINT_INLINE Findings extremesBody(const Rows<Real>& rows, const Columns<Real>& to)
+{
+    using V = Vector<Real>;
+    using I = Vector<Mask<Real>>;
+    using U = Vector<Distance<Real>>;
+    constexpr Mask<Real> kMagnitude = std::numeric_limits<Mask<Real>>::max();
+    const V infinity = V{} + kInfinite<Real>;
+    I differing = {};
+    I beyond = {};
+    for (int i = 0; i < kBlock; i += kLanes<Real>) {
+        V minA = infinity, maxA = -infinity, minB = infinity, maxB = -infinity, minD = {}, maxD = {}, relative = {};
+        U ulp = {};
+        I largest = {};
+#pragma GCC unroll 4
+        for (int r = 0; r < kCount; ++r) {
+            V x = {}, y = {};
+            if constexpr (needsA(kPlanes))
+                loadVector(x, rows.a[r] + i);
+            if constexpr (needsB(kPlanes))
+                loadVector(y, rows.b[r] + i);
+            if constexpr ((kPlanes & kPlaneA) != 0) {
+                lower(minA, x);
+                raise(maxA, x);
+            }
+            if constexpr ((kPlanes & kPlaneB) != 0) {
+                lower(minB, y);
+                raise(maxB, y);
+            }
+            if constexpr (!isPair(kPlanes)) {
+                const I bits = reinterpret_cast<I>(needsA(kPlanes) ? x : y) & kMagnitude;
+                raise(largest, bits);
+                continue;
+            }
+            V d = y - x; // not finite if one of them is not
+            if constexpr (kIntegers) {
+                for (int lane = 0; lane < kLanes<Real>; ++lane)
+                    d[lane] = static_cast<Real>(difference(static_cast<std::int64_t>(rows.orderA[r][i + lane]), static_cast<std::int64_t>(rows.orderB[r][i + lane])));
+            }
+            const I bits = reinterpret_cast<I>(d) & kMagnitude;
+            raise(largest, bits);
+            if constexpr (needsD(kPlanes)) {
+                lower(minD, d);
+                raise(maxD, d);
+            }
+            if constexpr ((kPlanes & kPlaneClass) != 0)
+                differing -= d != 0; // true is -1
+            if constexpr ((kPlanes & kPlaneRelative) != 0) {
+                V size = reinterpret_cast<V>(reinterpret_cast<I>(x) & kMagnitude);
+                const V other = reinterpret_cast<V>(reinterpret_cast<I>(y) & kMagnitude);
+                raise(size, other);
+                const V error = reinterpret_cast<V>(bits) / size; // 0/0 is NaN, which is not larger than anything
+                raise(relative, error);
+            }
+            if constexpr ((kPlanes & kPlaneUlp) != 0) {
+                Vector<Order<Real>> low, high;
+                if constexpr (kStoredOrder) {
+                    loadVector(low, rows.orderA[r] + i);
+                    loadVector(high, rows.orderB[r] + i);
+                } else {
+                    orderVector<Real>(low, x);
+                    orderVector<Real>(high, y);
+                }
+                const Vector<Order<Real>> first = low;
+                lower(low, high);
+                raise(high, first);
+                const U distance = reinterpret_cast<U>(high) - reinterpret_cast<U>(low);
+                raise(ulp, distance);
+            }
+        }
+        beyond |= largest >= kInfinityBits<Real>;
+        if constexpr ((kPlanes & kPlaneA) != 0) {
+            storeVector(to.minA + i, minA);
+            storeVector(to.maxA + i, maxA);
+        }
+        if constexpr ((kPlanes & kPlaneB) != 0) {
+            storeVector(to.minB + i, minB);
+            storeVector(to.maxB + i, maxB);
+        }
+        if constexpr (needsD(kPlanes)) {
+            storeVector(to.minD + i, minD);
+            storeVector(to.maxD + i, maxD);
+        }
+        if constexpr ((kPlanes & kPlaneRelative) != 0)
+            storeVector(to.relative + i, relative);
+        if constexpr ((kPlanes & kPlaneUlp) != 0)
+            storeVector(to.ulp + i, ulp);
+    }
+    Findings found;
+    for (int lane = 0; lane < kLanes<Real>; ++lane) {
+        found.finite = found.finite && beyond[lane] == 0;
+        found.differing += differing[lane];
+    }
+    return found;
+}
+
+template <class T>
+FORKPOINT_INLINE void lowerInto(T* __restrict to, const T* __restrict from)
 {
     for (int i = 0; i < kBlock; ++i)
-        d[i] = b[i] - a[i];
+        to[i] = from[i] < to[i] ? from[i] : to[i];
 }
 
-template <class Real>
-FORKPOINT_INLINE Real sizeOf(Real x) { return x < 0 ? -x : x; } // of -0 it is -0, which compares as 0
+template <class T>
+FORKPOINT_INLINE void higherInto(T* __restrict to, const T* __restrict from)
+{
+    for (int i = 0; i < kBlock; ++i)
+        to[i] = from[i] > to[i] ? from[i] : to[i];
+}
 
-/// Whether one of them is larger in size than `limit`, or NaN.
+template <class Real, unsigned kPlanes>
+FORKPOINT_INLINE void mergeBody(const Columns<Real>& to, const Columns<Real>& from)
+{
+    if constexpr ((kPlanes & kPlaneA) != 0) {
+        lowerInto(to.minA, from.minA);
+        higherInto(to.maxA, from.maxA);
+    }
+    if constexpr ((kPlanes & kPlaneB) != 0) {
+        lowerInto(to.minB, from.minB);
+        higherInto(to.maxB, from.maxB);
+    }
+    if constexpr (needsD(kPlanes)) {
+        lowerInto(to.minD, from.minD);
+        higherInto(to.maxD, from.maxD);
+    }
+    if constexpr ((kPlanes & kPlaneRelative) != 0)
+        higherInto(to.relative, from.relative);
+    if constexpr ((kPlanes & kPlaneUlp) != 0)
+        higherInto(to.ulp, from.ulp);
+}
+
+/// Whether a difference lies outside [-limit, limit].
 template <class Real>
-FORKPOINT_INLINE bool anyBeyondBody(const Real* __restrict x, Real limit)
+FORKPOINT_INLINE bool anyBeyondBody(const Columns<Real>& columns, Real limit)
 {
     Mask<Real> beyond = 0;
     for (int i = 0; i < kBlock; ++i)
-        beyond |= ((x[i] <= limit) & (x[i] >= -limit)) ? Mask<Real>{0} : Mask<Real>{1};
+        beyond |= ((columns.maxD[i] > limit) | (columns.minD[i] < -limit)) ? Mask<Real>{1} : Mask<Real>{0};
     return beyond != 0;
 }
 
-template <class Real>
-FORKPOINT_INLINE void extremesBody(const Real* __restrict x, Real* __restrict low, Real* __restrict high)
+/// Marks pairs outside the tolerance and counts them, padding included.
+template <class Real, bool kIntegers>
+FORKPOINT_INLINE std::int64_t overBody(const Rows<Real>& rows, int r, const Tolerance& tolerance, std::uint32_t* __restrict flags)
 {
-    for (int i = 0; i < kBlock; ++i) {
-        low[i] = x[i] < low[i] ? x[i] : low[i];
-        high[i] = x[i] > high[i] ? x[i] : high[i];
-    }
-}
-
-template <class Real>
-FORKPOINT_INLINE void relativeBody(const Real* __restrict a, const Real* __restrict b, const Real* __restrict d, Real* __restrict relative)
-{
-    for (int i = 0; i < kBlock; ++i) {
-        const Real size = sizeOf(a[i]) > sizeOf(b[i]) ? sizeOf(a[i]) : sizeOf(b[i]);
-        const Real error = sizeOf(d[i]) / size; // 0/0 is NaN, which is not larger than anything
-        relative[i] = error > relative[i] ? error : relative[i];
-    }
-}
-
-template <class Real>
-FORKPOINT_INLINE void distancesBody(const Order<Real>* __restrict a, const Order<Real>* __restrict b, Distance<Real>* __restrict to)
-{
-    for (int i = 0; i < kBlock; ++i) {
-        const auto x = static_cast<Distance<Real>>(a[i]);
-        const auto y = static_cast<Distance<Real>>(b[i]);
-        to[i] = a[i] > b[i] ? x - y : y - x;
-    }
-}
-
-template <class Real>
-FORKPOINT_INLINE void ulpBody(const Distance<Real>* __restrict distance, Distance<Real>* __restrict ulp)
-{
-    for (int i = 0; i < kBlock; ++i)
-        ulp[i] = distance[i] > ulp[i] ? distance[i] : ulp[i];
-}
-
-/// Marks what differs, and counts it among the first n.
-template <class Real>
-FORKPOINT_INLINE std::int64_t differsBody(const Real* __restrict d, int n, Mask<Real>* __restrict flags)
-{
-    Mask<Real> count = 0;
-    for (int i = 0; i < kBlock; ++i) {
-        flags[i] |= d[i] != 0 ? Mask<Real>{kDiffers} : Mask<Real>{0};
-        count += d[i] != 0 ? Mask<Real>{1} : Mask<Real>{0};
-    }
-    return static_cast<std::int64_t>(count) - (d[kBlock - 1] != 0 ? kBlock - n : 0);
-}
-
-template <class Real>
-FORKPOINT_INLINE std::int64_t overBody(const Real* __restrict a, const Real* __restrict d, int n, const Tolerance& tolerance,
-                                       Mask<Real>* __restrict flags)
-{
+    constexpr int kAtOnce = 32;
     const double rtol = tolerance.rtol;
     const double atol = tolerance.atol;
     std::int64_t count = 0;
-    for (int begin = 0; begin < kBlock; begin += 32) {
-        std::int64_t over[32];
-        for (int i = 0; i < 32; ++i) {
-            const double size = sizeOf(static_cast<double>(d[begin + i]));
-            const double limit = atol + rtol * sizeOf(static_cast<double>(a[begin + i]));
+    for (int begin = 0; begin < kBlock; begin += kAtOnce) {
+        std::int64_t over[kAtOnce];
+        for (int i = 0; i < kAtOnce; ++i) {
+            const Real a = rows.a[r][begin + i];
+            Real d = rows.b[r][begin + i] - a;
+            if constexpr (kIntegers)
+                d = static_cast<Real>(difference(static_cast<std::int64_t>(rows.orderA[r][begin + i]), static_cast<std::int64_t>(rows.orderB[r][begin + i])));
+            const double size = sizeOf(static_cast<double>(d));
+            const double limit = atol + rtol * sizeOf(static_cast<double>(a));
             over[i] = ((size > 0) & !(size <= limit)) ? 1 : 0;
         }
-        for (int i = 0; i < 32; ++i) {
-            flags[begin + i] |= static_cast<Mask<Real>>(over[i] * kOver);
+        for (int i = 0; i < kAtOnce; ++i) {
+            flags[begin + i] |= static_cast<std::uint32_t>(over[i]) * kOver;
             count += over[i];
         }
     }
-    return count - (violatesTolerance(a[kBlock - 1], d[kBlock - 1], rtol, atol) ? kBlock - n : 0);
+    return count;
 }
 
 // ---- one pair after the other
@@ -277,29 +435,32 @@ std::uint32_t specialFlags(double value, std::uint32_t nan, std::uint32_t positi
     return std::isnan(value) ? nan : value > 0 ? positiveInf : negativeInf;
 }
 
+/// Extremes, flags and counts of rows in which something may not be finite.
 template <class Real>
 class CarefulRow {
 public:
-    CarefulRow(Panel<Real>& panel, unsigned planes, const Tolerance& tolerance, HeatmapCounts& counts)
-        : m_panel(panel)
+    CarefulRow(const Columns<Real>& columns, std::uint32_t* flags, unsigned planes, bool integers, const Tolerance& tolerance, HeatmapCounts& counts)
+        : m_columns(columns)
+        , m_flags(flags)
         , m_planes(planes)
+        , m_integers(integers)
         , m_tolerance(tolerance)
         , m_counts(counts)
     {
     }
 
-    /// Exactly n pairs from column `offset` of the panel on.
-    void add(const Row<Real>& row, int n, int offset)
+    /// Exactly n pairs of row r.
+    void add(const Rows<Real>& rows, int r, int n)
     {
         for (int i = 0; i < n; ++i) {
             std::uint32_t flags = 0;
             if ((m_planes & kPlaneA) != 0)
-                flags |= side(row.a[i], m_panel.minA[offset + i], m_panel.maxA[offset + i], kFiniteA, kNanA, kPositiveInfA, kNegativeInfA);
+                flags |= side(rows.a[r][i], m_columns.minA[i], m_columns.maxA[i], kFiniteA, kNanA, kPositiveInfA, kNegativeInfA);
             if ((m_planes & kPlaneB) != 0)
-                flags |= side(row.b[i], m_panel.minB[offset + i], m_panel.maxB[offset + i], kFiniteB, kNanB, kPositiveInfB, kNegativeInfB);
-            if ((m_planes & ~unsigned{kPlaneA | kPlaneB}) != 0)
-                flags |= pair(row, i, offset + i);
-            m_panel.flags[offset + i] |= static_cast<Mask<Real>>(flags);
+                flags |= side(rows.b[r][i], m_columns.minB[i], m_columns.maxB[i], kFiniteB, kNanB, kPositiveInfB, kNegativeInfB);
+            if (isPair(m_planes))
+                flags |= pair(rows, r, i);
+            m_flags[i] |= flags;
             count(flags);
         }
     }
@@ -315,26 +476,33 @@ private:
         return finite;
     }
 
-    std::uint32_t pair(const Row<Real>& row, int i, int column)
+    std::uint32_t pair(const Rows<Real>& rows, int r, int i)
     {
-        const Real a = row.a[i];
-        const Real b = row.b[i];
+        const Real a = rows.a[r][i];
+        const Real b = rows.b[r][i];
         if (!isFiniteValue(a) || !isFiniteValue(b)) {
             if (a == b)
                 return kEqualInf;
             return kDiffers | kOver | specialFlags(static_cast<double>(b) - static_cast<double>(a), kNanPair, kPositiveInfPair, kNegativeInfPair);
         }
-        const double exact = isFiniteValue(row.d[i]) ? static_cast<double>(row.d[i]) : difference(a, b);
+        const Real plain = b - a;
+        double exact = isFiniteValue(plain) ? static_cast<double>(plain) : difference(a, b);
+        if (m_integers)
+            exact = difference(static_cast<std::int64_t>(rows.orderA[r][i]), static_cast<std::int64_t>(rows.orderB[r][i]));
         const double largest = static_cast<double>(kLargest<Real>);
         const auto d = static_cast<Real>(std::clamp(exact, -largest, largest));
-        m_panel.minD[column] = std::min(m_panel.minD[column], d);
-        m_panel.maxD[column] = std::max(m_panel.maxD[column], d);
-        m_panel.ulp[column] = std::max(m_panel.ulp[column], row.distance[i]);
+        m_columns.minD[i] = std::min(m_columns.minD[i], d);
+        m_columns.maxD[i] = std::max(m_columns.maxD[i], d);
+        if ((m_planes & kPlaneUlp) != 0) {
+            const Distance<Real> distance = rows.orderA[r] != nullptr ? distanceOf<Real>(rows.orderA[r][i], rows.orderB[r][i])
+                                                                     : distanceOf<Real>(orderOfReal(a), orderOfReal(b));
+            m_columns.ulp[i] = std::max(m_columns.ulp[i], distance);
+        }
         if (exact == 0)
             return kFinitePair;
         const Real size = std::max(sizeOf(a), sizeOf(b));
-        const Real relative = isFiniteValue(row.d[i]) ? sizeOf(row.d[i]) / size : static_cast<Real>(relativeError(a, b, exact));
-        m_panel.relative[column] = std::max(m_panel.relative[column], relative);
+        const Real relative = isFiniteValue(plain) ? sizeOf(d) / size : static_cast<Real>(relativeError(a, b, exact));
+        m_columns.relative[i] = std::max(m_columns.relative[i], relative);
         return kFinitePair | kDiffers | (violatesTolerance(a, exact, m_tolerance.rtol, m_tolerance.atol) ? unsigned{kOver} : 0u);
     }
 
@@ -354,8 +522,10 @@ private:
         m_counts.over += has(kOver);
     }
 
-    Panel<Real>& m_panel;
+    Columns<Real> m_columns;
+    std::uint32_t* m_flags;
     unsigned m_planes;
+    bool m_integers;
     const Tolerance& m_tolerance;
     HeatmapCounts& m_counts;
 };
@@ -414,17 +584,21 @@ struct Larger {
     }
 };
 
-/// Numbers to where they stay. -0 becomes 0: which of the two came first is no property of the data.
+/// Halves 128 values `times` times and puts what is left where it stays. -0 becomes 0: which of the two came first is no property of the data.
 template <class Real, class T, class Combine>
-FORKPOINT_INLINE void storeBody(const T* from, std::int64_t n, bool first, Combine combine, Real* to)
+FORKPOINT_INLINE void putBody(T* from, int times, std::int64_t n, bool first, Combine combine, Real* __restrict to)
 {
-    for (std::int64_t i = 0; i < n; ++i) {
-        const Real value = static_cast<Real>(from[i]) + Real{0};
-        to[i] = first ? value : combine(to[i], value);
+    halvedBody(from, times, combine);
+    if (first) {
+        for (std::int64_t i = 0; i < n; ++i)
+            to[i] = static_cast<Real>(from[i]) + Real{0};
+    } else {
+        for (std::int64_t i = 0; i < n; ++i)
+            to[i] = combine(to[i], static_cast<Real>(static_cast<Real>(from[i]) + Real{0}));
     }
 }
 
-/// One row of cells being made from a block of the pair.
+/// A block of the pair on its way to cells.
 template <class Real>
 struct Job {
     const SliceBlock& block;
@@ -432,6 +606,7 @@ struct Job {
     int rowShift, columnShift;
     const Tolerance& tolerance;
     HeatmapCounts& counts;
+    bool directA, directB; ///< stored as the Real that is worked on
 };
 
 /// The decoders for a pair of types.
@@ -443,153 +618,174 @@ struct Decoders {
     DecodeOrder orderA = nullptr, orderB = nullptr; ///< null: from the decoded numbers
 };
 
-template <class Real, unsigned kPlanes>
-FORKPOINT_INLINE void panelRowBody(const Job<Real>& job, const Decoders<Real>& decode, bool exactIntegers, std::int64_t row,
-                                   std::int64_t column, int width, Panel<Real>& panel, Row<Real>& work)
+const std::byte* addressOf(const SliceSide& side, std::int64_t row, std::int64_t column)
 {
-    constexpr bool kPair = (kPlanes & ~unsigned{kPlaneA | kPlaneB}) != 0;
-    constexpr bool kNeedA = kPair || (kPlanes & kPlaneA) != 0;
-    constexpr bool kNeedB = kPair || (kPlanes & kPlaneB) != 0;
-    constexpr Real kMax = kLargest<Real>;
-    const CellRect& rect = job.block.rect;
-    // A fold's last row is short.
-    const std::int64_t inRow = job.slice.columnsInRow(rect.row + row) - rect.column - column;
-    const int valid = static_cast<int>(std::clamp<std::int64_t>(inRow, 0, width));
-    const auto address = [&](const SliceSide& side, std::int64_t at) {
-        return side.bytes + (row * side.rowStride + at * side.columnStride) * static_cast<std::int64_t>(partSize(side.dtype));
-    };
-    for (int offset = 0; offset < valid; offset += kBlock) {
-        const int n = std::min(valid - offset, kBlock);
-        const bool ragged = n < std::min(width - offset, kBlock);
-        if constexpr (kNeedA)
-            decode.a(address(job.block.a, column + offset), job.block.a.columnStride, n, work.a);
-        if constexpr (kNeedB)
-            decode.b(address(job.block.b, column + offset), job.block.b.columnStride, n, work.b);
-        if constexpr (kPair && ((kPlanes & kPlaneUlp) != 0 || std::is_same_v<Real, double>)) {
-            if (decode.orderA != nullptr) {
-                decode.orderA(address(job.block.a, column + offset), job.block.a.columnStride, n, work.orderA);
-                decode.orderB(address(job.block.b, column + offset), job.block.b.columnStride, n, work.orderB);
-            } else if constexpr ((kPlanes & kPlaneUlp) != 0) {
-                orderOfRealsBody<Real>(work.a, work.orderA);
-                orderOfRealsBody<Real>(work.b, work.orderB);
-            }
-            if constexpr ((kPlanes & kPlaneUlp) != 0)
-                distancesBody<Real>(work.orderA, work.orderB, work.distance);
-        }
-        bool plain = !ragged;
-        if constexpr (kPair) {
-            if (std::is_same_v<Real, double> && exactIntegers) {
-                for (int i = 0; i < kBlock; ++i)
-                    work.d[i] = static_cast<Real>(difference(static_cast<std::int64_t>(work.orderA[i]), static_cast<std::int64_t>(work.orderB[i])));
-            } else {
-                subtractBody<Real>(work.a, work.b, work.d);
-            }
-            plain = plain && !anyBeyondBody<Real>(work.d, kMax); // NaN and infinities leave no finite difference
-        } else if constexpr (kNeedA) {
-            plain = plain && !anyBeyondBody<Real>(work.a, kMax);
-            if constexpr (kNeedB)
-                plain = plain && !anyBeyondBody<Real>(work.b, kMax);
-        } else {
-            plain = plain && !anyBeyondBody<Real>(work.b, kMax);
-        }
-        job.counts.elements += n;
-        if (!plain) {
-            CarefulRow<Real>(panel, kPlanes, job.tolerance, job.counts).add(work, n, offset);
-            continue;
-        }
-        if constexpr ((kPlanes & kPlaneA) != 0)
-            extremesBody<Real>(work.a, panel.minA + offset, panel.maxA + offset);
-        if constexpr ((kPlanes & kPlaneB) != 0)
-            extremesBody<Real>(work.b, panel.minB + offset, panel.maxB + offset);
-        if constexpr ((kPlanes & kPlaneDifference) != 0)
-            extremesBody<Real>(work.d, panel.minD + offset, panel.maxD + offset);
-        if constexpr ((kPlanes & kPlaneRelative) != 0)
-            relativeBody<Real>(work.a, work.b, work.d, panel.relative + offset);
-        if constexpr ((kPlanes & kPlaneUlp) != 0)
-            ulpBody<Real>(work.distance, panel.ulp + offset);
-        if constexpr ((kPlanes & kPlaneClass) != 0) {
-            job.counts.differing += differsBody<Real>(work.d, n, panel.flags + offset);
-            // A float at or below atol; with the threshold never below atol, nothing under it is over.
-            Real certain = static_cast<Real>(std::min(job.tolerance.atol, static_cast<double>(kMax)));
-            if (static_cast<double>(certain) > job.tolerance.atol)
-                certain = std::nextafter(certain, Real{0});
-            if (anyBeyondBody<Real>(work.d, certain))
-                job.counts.over += overBody<Real>(work.a, work.d, n, job.tolerance, panel.flags + offset);
-        }
-        if constexpr (kPair)
-            job.counts.finitePairs += n;
-        panel.blockFlags[offset / kBlock] |= ((kPlanes & kPlaneA) != 0 ? unsigned{kFiniteA} : 0u) |
-                                             ((kPlanes & kPlaneB) != 0 ? unsigned{kFiniteB} : 0u) | (kPair ? unsigned{kFinitePair} : 0u);
+    return side.bytes + (row * side.rowStride + column * side.columnStride) * static_cast<std::int64_t>(partSize(side.dtype));
+}
+
+/// Numbers of one row of a side, in place if they lie there as they are needed.
+template <class Real>
+const Real* numbersAt(const SliceSide& side, std::int64_t row, std::int64_t column, int n, bool direct, typename Decoders<Real>::Decode decode,
+                      Real* buffer)
+{
+    const std::byte* const bytes = addressOf(side, row, column);
+    if (direct && n == kBlock && side.columnStride == 1 && reinterpret_cast<std::uintptr_t>(bytes) % alignof(Real) == 0)
+        return reinterpret_cast<const Real*>(bytes);
+    decode(bytes, side.columnStride, n, buffer);
+    return buffer;
+}
+
+template <class Real, unsigned kPlanes>
+FORKPOINT_INLINE void clearBody(Panel<Real>& panel, int block)
+{
+    const Columns<Real> columns = columnsAt(panel.extremes, block * kBlock);
+    if constexpr ((kPlanes & kPlaneA) != 0) {
+        std::fill_n(columns.minA, kBlock, kInfinite<Real>);
+        std::fill_n(columns.maxA, kBlock, -kInfinite<Real>);
     }
+    if constexpr ((kPlanes & kPlaneB) != 0) {
+        std::fill_n(columns.minB, kBlock, kInfinite<Real>);
+        std::fill_n(columns.maxB, kBlock, -kInfinite<Real>);
+    }
+    if constexpr (isPair(kPlanes)) { // careful rows do not ask which of these are wanted
+        std::fill_n(columns.minD, kBlock, Real{0});
+        std::fill_n(columns.maxD, kBlock, Real{0});
+        std::fill_n(columns.relative, kBlock, Real{0});
+        std::fill_n(columns.ulp, kBlock, Distance<Real>{0});
+    }
+}
+
+FORKPOINT_INLINE std::uint32_t* flagsOfBlock(std::uint32_t* flags, bool& used)
+{
+    if (!used)
+        std::fill_n(flags, kBlock, 0u);
+    used = true;
+    return flags;
+}
+
+/// kCount rows from `row` on of up to 128 columns from `column` on, to a block of the panel.
+template <class Real, unsigned kPlanes, int kCount, bool kStoredOrder, bool kIntegers>
+FORKPOINT_INLINE void rowsBody(const Job<Real>& job, const Decoders<Real>& decode, std::int64_t row, std::int64_t column, int width, int block,
+                               Panel<Real>& panel, Rows<Real>& rows, Extremes<Real, kBlock>& spare)
+{
+    const CellRect& rect = job.block.rect;
+    int valid[kCount];
+    bool plain = true; // a fold's last row is short
+    for (int r = 0; r < kCount; ++r) {
+        valid[r] = static_cast<int>(std::clamp<std::int64_t>(job.slice.columnsInRow(rect.row + row + r) - rect.column - column, 0, width));
+        plain = plain && valid[r] == width;
+        rows.orderA[r] = rows.orderB[r] = nullptr;
+        if (valid[r] == 0)
+            continue;
+        if constexpr (needsA(kPlanes))
+            rows.a[r] = numbersAt<Real>(job.block.a, row + r, column, valid[r], job.directA, decode.a, rows.numbersA[r]);
+        if constexpr (needsB(kPlanes))
+            rows.b[r] = numbersAt<Real>(job.block.b, row + r, column, valid[r], job.directB, decode.b, rows.numbersB[r]);
+        if constexpr (isPair(kPlanes) && (kStoredOrder || kIntegers)) {
+            decode.orderA(addressOf(job.block.a, row + r, column), job.block.a.columnStride, valid[r], rows.ordersA[r]);
+            decode.orderB(addressOf(job.block.b, row + r, column), job.block.b.columnStride, valid[r], rows.ordersB[r]);
+            rows.orderA[r] = rows.ordersA[r];
+            rows.orderB[r] = rows.ordersB[r];
+        }
+        job.counts.elements += valid[r];
+    }
+    const Columns<Real> columns = columnsAt(panel.extremes, block * kBlock);
+    std::uint32_t* const flags = panel.flags + block * kBlock;
+    const bool fresh = !panel.touched[block];
+    if (plain) {
+        const Columns<Real> to = fresh ? columns : columnsAt(spare, 0);
+        const Findings found = extremesBody<Real, kPlanes, kCount, kStoredOrder, kIntegers>(rows, to);
+        plain = found.finite;
+        if (plain) {
+            const int padding = kBlock - width;
+            if constexpr ((kPlanes & kPlaneClass) != 0) {
+                job.counts.differing += found.differing;
+                for (int r = 0; r < kCount && padding > 0; ++r)
+                    job.counts.differing -= rows.a[r][kBlock - 1] != rows.b[r][kBlock - 1] ? padding : 0;
+                // The largest number that is not above atol; no threshold is below atol, so nothing up to it is over.
+                Real certain = static_cast<Real>(std::min(job.tolerance.atol, static_cast<double>(kLargest<Real>)));
+                if (static_cast<double>(certain) > job.tolerance.atol)
+                    certain = std::nextafter(certain, Real{0});
+                if (anyBeyondBody(to, certain)) {
+                    for (int r = 0; r < kCount; ++r) {
+                        job.counts.over += overBody<Real, kIntegers>(rows, r, job.tolerance, flagsOfBlock(flags, panel.flagged[block]));
+                        if (padding > 0) {
+                            const Real a = rows.a[r][kBlock - 1];
+                            const double d = kIntegers ? difference(static_cast<std::int64_t>(rows.orderA[r][kBlock - 1]),
+                                                                    static_cast<std::int64_t>(rows.orderB[r][kBlock - 1]))
+                                                       : static_cast<double>(rows.b[r][kBlock - 1] - a);
+                            job.counts.over -= violatesTolerance(a, d, job.tolerance.rtol, job.tolerance.atol) ? padding : 0;
+                        }
+                    }
+                }
+            }
+            if (!fresh)
+                mergeBody<Real, kPlanes>(columns, to);
+            if constexpr (isPair(kPlanes))
+                job.counts.finitePairs += std::int64_t{kCount} * width;
+            panel.blockFlags[block] |= ((kPlanes & kPlaneA) != 0 ? unsigned{kFiniteA} : 0u) | ((kPlanes & kPlaneB) != 0 ? unsigned{kFiniteB} : 0u) |
+                                       (isPair(kPlanes) ? unsigned{kFinitePair} : 0u);
+        }
+    }
+    if (!plain) {
+        if (fresh)
+            clearBody<Real, kPlanes>(panel, block);
+        CarefulRow<Real> careful(columns, flagsOfBlock(flags, panel.flagged[block]), kPlanes, kIntegers, job.tolerance, job.counts);
+        for (int r = 0; r < kCount; ++r)
+            careful.add(rows, r, valid[r]);
+    }
+    panel.touched[block] = true;
 }
 
 template <class Real, unsigned kPlanes>
 FORKPOINT_INLINE void storePanelBody(Panel<Real>& panel, std::int64_t column, int width, int columnShift, const CellPlanes<Real>& cells)
 {
     const int halvings = std::min(columnShift, 7);
-    for (int offset = 0; offset < width; offset += kBlock) {
-        const std::int64_t at = (column + offset) >> columnShift;
-        const bool first = ((column + offset) & ((std::int64_t{1} << columnShift) - 1)) == 0;
-        const int columns = std::min(width - offset, kBlock);
+    for (int block = 0; block * kBlock < width; ++block) {
+        const std::int64_t begin = column + block * kBlock;
+        const std::int64_t at = begin >> columnShift;
+        const bool first = (begin & ((std::int64_t{1} << columnShift) - 1)) == 0;
+        const int columns = std::min(width - block * kBlock, kBlock);
         const std::int64_t n = (columns + (1 << halvings) - 1) >> halvings;
-        const auto put = [&](auto* from, auto combine, Real* to) {
-            halvedBody(from + offset, halvings, combine);
-            storeBody<Real>(from + offset, n, first, combine, to + at);
-        };
+        const Columns<Real> from = columnsAt(panel.extremes, block * kBlock);
         if constexpr ((kPlanes & kPlaneA) != 0) {
-            put(panel.minA, Lower(), cells.minA);
-            put(panel.maxA, Higher(), cells.maxA);
+            putBody(from.minA, halvings, n, first, Lower(), cells.minA + at);
+            putBody(from.maxA, halvings, n, first, Higher(), cells.maxA + at);
         }
         if constexpr ((kPlanes & kPlaneB) != 0) {
-            put(panel.minB, Lower(), cells.minB);
-            put(panel.maxB, Higher(), cells.maxB);
+            putBody(from.minB, halvings, n, first, Lower(), cells.minB + at);
+            putBody(from.maxB, halvings, n, first, Higher(), cells.maxB + at);
         }
-        if constexpr ((kPlanes & kPlaneDifference) != 0) {
-            for (int i = 0; i < kBlock; ++i)
-                panel.maxD[offset + i] = largerMagnitude(panel.minD[offset + i], panel.maxD[offset + i]);
-            put(panel.maxD, Larger(), cells.difference);
+        if constexpr (needsD(kPlanes)) {
+            halvedBody(from.minD, halvings, Lower());
+            halvedBody(from.maxD, halvings, Higher());
+            for (std::int64_t i = 0; i < n; ++i)
+                from.maxD[i] = largerMagnitude(from.minD[i], from.maxD[i]);
         }
+        if constexpr ((kPlanes & kPlaneDifference) != 0)
+            putBody(from.maxD, 0, n, first, Larger(), cells.difference + at);
         if constexpr ((kPlanes & kPlaneRelative) != 0)
-            put(panel.relative, Higher(), cells.relative);
+            putBody(from.relative, halvings, n, first, Higher(), cells.relative + at);
         if constexpr ((kPlanes & kPlaneUlp) != 0)
-            put(panel.ulp, Higher(), cells.ulp);
-        halvedBody(panel.flags + offset, halvings, Either());
-        const std::uint32_t all = panel.blockFlags[offset / kBlock];
+            putBody(from.ulp, halvings, n, first, Higher(), cells.ulp + at);
+        std::uint32_t* const flags = flagsOfBlock(panel.flags + block * kBlock, panel.flagged[block]);
+        halvedBody(flags, halvings, Either());
+        const std::uint32_t all = panel.blockFlags[block];
         for (std::int64_t i = 0; i < n; ++i) {
-            const auto flags = static_cast<std::uint16_t>(static_cast<std::uint32_t>(panel.flags[offset + i]) | all);
-            cells.flags[at + i] = static_cast<std::uint16_t>(first ? flags : cells.flags[at + i] | flags);
+            std::uint32_t sum = flags[i] | all;
+            if constexpr ((kPlanes & kPlaneClass) != 0)
+                sum |= from.maxD[i] != 0 ? unsigned{kDiffers} : 0u;
+            cells.flags[at + i] = static_cast<std::uint16_t>(first ? sum : cells.flags[at + i] | sum);
         }
     }
 }
 
-template <class Real, unsigned kPlanes>
-FORKPOINT_INLINE void clearBody(Panel<Real>& panel)
-{
-    if constexpr ((kPlanes & kPlaneA) != 0) {
-        std::fill_n(panel.minA, kPanel, kInfinite<Real>);
-        std::fill_n(panel.maxA, kPanel, -kInfinite<Real>);
-    }
-    if constexpr ((kPlanes & kPlaneB) != 0) {
-        std::fill_n(panel.minB, kPanel, kInfinite<Real>);
-        std::fill_n(panel.maxB, kPanel, -kInfinite<Real>);
-    }
-    // Those of the pair's quantities that are not asked for are written by careful rows all the same.
-    if constexpr ((kPlanes & ~unsigned{kPlaneA | kPlaneB}) != 0) {
-        std::fill_n(panel.minD, kPanel, Real{0});
-        std::fill_n(panel.maxD, kPanel, Real{0});
-        std::fill_n(panel.relative, kPanel, Real{0});
-        std::fill_n(panel.ulp, kPanel, Distance<Real>{0});
-    }
-    std::fill_n(panel.flags, kPanel, Mask<Real>{0});
-    std::fill_n(panel.blockFlags, kBlocks, 0u);
-}
-
-template <class Real, unsigned kPlanes>
-FORKPOINT_INLINE void poolBody(const Job<Real>& job, const Decoders<Real>& decode, bool exactIntegers, const CellPlanes<Real>& cells)
+template <class Real, unsigned kPlanes, bool kStoredOrder, bool kIntegers>
+FORKPOINT_INLINE void poolBody(const Job<Real>& job, const Decoders<Real>& decode, const CellPlanes<Real>& cells)
 {
     Panel<Real> panel;
-    Row<Real> work;
-    std::fill_n(work.distance, kBlock, Distance<Real>{0});
+    Rows<Real> rows;
+    Extremes<Real, kBlock> spare;
     const CellRect& rect = job.block.rect;
     const std::int64_t cellRows = std::int64_t{1} << job.rowShift;
     for (std::int64_t top = 0; top < rect.rows; top += cellRows) {
@@ -597,9 +793,20 @@ FORKPOINT_INLINE void poolBody(const Job<Real>& job, const Decoders<Real>& decod
         const std::int64_t bottom = std::min(top + cellRows, rect.rows);
         for (std::int64_t column = 0; column < rect.columns; column += kPanel) {
             const int width = static_cast<int>(std::min<std::int64_t>(rect.columns - column, kPanel));
-            clearBody<Real, kPlanes>(panel);
-            for (std::int64_t row = top; row < bottom; ++row)
-                panelRowBody<Real, kPlanes>(job, decode, exactIntegers, row, column, width, panel, work);
+            std::fill_n(panel.blockFlags, kBlocks, 0u);
+            std::fill_n(panel.touched, kBlocks, false);
+            std::fill_n(panel.flagged, kBlocks, false);
+            std::int64_t row = top;
+            for (; row + kRows <= bottom; row += kRows) {
+                for (int block = 0; block * kBlock < width; ++block)
+                    rowsBody<Real, kPlanes, kRows, kStoredOrder, kIntegers>(job, decode, row, column + block * kBlock,
+                                                                            std::min(width - block * kBlock, kBlock), block, panel, rows, spare);
+            }
+            for (; row < bottom; ++row) {
+                for (int block = 0; block * kBlock < width; ++block)
+                    rowsBody<Real, kPlanes, 1, kStoredOrder, kIntegers>(job, decode, row, column + block * kBlock,
+                                                                        std::min(width - block * kBlock, kBlock), block, panel, rows, spare);
+            }
             storePanelBody<Real, kPlanes>(panel, column, width, job.columnShift, to);
         }
     }
@@ -656,10 +863,10 @@ struct Portable {
     {
         orderBody<Stored, Real>(bytes, stride, n, to);
     }
-    template <class Real, unsigned kPlanes>
-    static void pool(const Job<Real>& job, const Decoders<Real>& decode, bool exactIntegers, const CellPlanes<Real>& cells)
+    template <class Real, unsigned kPlanes, bool kStoredOrder, bool kIntegers>
+    static void pool(const Job<Real>& job, const Decoders<Real>& decode, const CellPlanes<Real>& cells)
     {
-        poolBody<Real, kPlanes>(job, decode, exactIntegers, cells);
+        poolBody<Real, kPlanes, kStoredOrder, kIntegers>(job, decode, cells);
     }
     template <class Real>
     static void combine(const CellPlanes<Real>& first, const CellPlanes<Real>& second, std::int64_t columns, bool halve,
@@ -682,11 +889,10 @@ struct Avx2 {
     {
         orderBody<Stored, Real>(bytes, stride, n, to);
     }
-    template <class Real, unsigned kPlanes>
-    [[gnu::target("avx2")]] static void pool(const Job<Real>& job, const Decoders<Real>& decode, bool exactIntegers,
-                                             const CellPlanes<Real>& cells)
+    template <class Real, unsigned kPlanes, bool kStoredOrder, bool kIntegers>
+    [[gnu::target("avx2")]] static void pool(const Job<Real>& job, const Decoders<Real>& decode, const CellPlanes<Real>& cells)
     {
-        poolBody<Real, kPlanes>(job, decode, exactIntegers, cells);
+        poolBody<Real, kPlanes, kStoredOrder, kIntegers>(job, decode, cells);
     }
     template <class Real>
     [[gnu::target("avx2")]] static void combine(const CellPlanes<Real>& first, const CellPlanes<Real>& second, std::int64_t columns, bool halve,
@@ -756,27 +962,40 @@ Decoders<Real> decodersFor(DType a, DType b)
     return decoders;
 }
 
-template <class Isa, class Real>
-void poolWith(const Job<Real>& job, unsigned planes, const CellPlanes<Real>& cells)
+template <class Isa, class Real, unsigned kPlanes>
+void poolPlanes(const Job<Real>& job, const CellPlanes<Real>& cells)
 {
     const DType a = job.block.a.dtype, b = job.block.b.dtype;
     const Decoders<Real> decode = decodersFor<Isa, Real>(a, b);
-    const bool exactIntegers = ulpKindOf(a, b) == UlpKind::OfIntegers;
+    const UlpKind kind = ulpKindOf(a, b);
+    // What order has no part in is compiled once.
+    constexpr bool kOrdered = (kPlanes & kPlaneUlp) != 0;
+    constexpr bool kWide = std::is_same_v<Real, double>;
+    if (isPair(kPlanes) && kWide && kind == UlpKind::OfIntegers)
+        return Isa::template pool<Real, kPlanes, isPair(kPlanes) && kWide, isPair(kPlanes) && kWide>(job, decode, cells);
+    if (kOrdered && !kWide && kind != UlpKind::OfReal)
+        return Isa::template pool<Real, kPlanes, kOrdered && !kWide, false>(job, decode, cells);
+    Isa::template pool<Real, kPlanes, false, false>(job, decode, cells);
+}
+
+template <class Isa, class Real>
+void poolWith(const Job<Real>& job, unsigned planes, const CellPlanes<Real>& cells)
+{
     switch (planes) {
     case kPlaneA:
-        return Isa::template pool<Real, kPlaneA>(job, decode, exactIntegers, cells);
+        return poolPlanes<Isa, Real, kPlaneA>(job, cells);
     case kPlaneB:
-        return Isa::template pool<Real, kPlaneB>(job, decode, exactIntegers, cells);
+        return poolPlanes<Isa, Real, kPlaneB>(job, cells);
     case kPlaneDifference:
-        return Isa::template pool<Real, kPlaneDifference>(job, decode, exactIntegers, cells);
+        return poolPlanes<Isa, Real, kPlaneDifference>(job, cells);
     case kPlaneRelative:
-        return Isa::template pool<Real, kPlaneRelative>(job, decode, exactIntegers, cells);
+        return poolPlanes<Isa, Real, kPlaneRelative>(job, cells);
     case kPlaneUlp:
-        return Isa::template pool<Real, kPlaneUlp>(job, decode, exactIntegers, cells);
+        return poolPlanes<Isa, Real, kPlaneUlp>(job, cells);
     case kPlaneClass:
-        return Isa::template pool<Real, kPlaneClass>(job, decode, exactIntegers, cells);
+        return poolPlanes<Isa, Real, kPlaneClass>(job, cells);
     default:
-        return Isa::template pool<Real, kPlaneAll>(job, decode, exactIntegers, cells);
+        return poolPlanes<Isa, Real, kPlaneAll>(job, cells);
     }
 }
 
@@ -837,7 +1056,8 @@ template <class Real>
 void poolBlock(const SliceBlock& block, const HeatmapSlice& slice, unsigned planes, int rowShift, int columnShift, const Tolerance& tolerance,
                const CellPlanes<Real>& cells, HeatmapCounts& counts, Instructions instructions)
 {
-    const Job<Real> job{block, slice, rowShift, columnShift, tolerance, counts};
+    constexpr DType kStored = std::is_same_v<Real, float> ? DType::Float32 : DType::Float64;
+    const Job<Real> job{block, slice, rowShift, columnShift, tolerance, counts, block.a.dtype == kStored, block.b.dtype == kStored};
     if (instructions == Instructions::Avx2)
         poolWith<Avx2, Real>(job, planes, cells);
     else

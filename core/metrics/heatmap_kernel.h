@@ -12,11 +12,13 @@
 // how long a heatmap takes.
 //
 // A block is walked in panels of 512 columns, each over all rows of a row of cells, with the extremes of every column kept beside each other; then
-// neighbouring columns are halved until a cell is left. Rows are taken 128 numbers at a time: decoded to one type, then
+// neighbouring columns are halved until a cell is left. Within a panel, four rows of 128 numbers are taken at a time: decoded to one type if they
+// are not stored in it, then
 //   - all pairs finite, as nearly always: one loop of plain minima and maxima, which vectorises;
-//   - otherwise one pair after the other, with flags for what is not finite.
+//   - otherwise (found out by that loop, whose results are then dropped) one pair after the other, with flags for what is not finite.
 // Both give the same values, so it does not matter which one a neighbour's NaN chose. Loops have a constant number of turns, since that is what
-// compilers vectorise without being asked; the same code is compiled for the instructions that every machine has and for AVX2.
+// compilers vectorise without being asked; the same code is compiled for the instructions that every machine has and for AVX2. What does not
+// fill 128 columns is padded with its last pair, which no extreme minds, and taken out of the counts again.
 namespace forkpoint::metrics {
 
 /// What is computed; a mode needs one of them.
