@@ -10,9 +10,6 @@
 #include <limits>
 #include <type_traits>
 
-// Functions whose name ends in Body hold the loops, and are inlined into one copy per instruction set (Isa).
-#define FORKPOINT_INLINE [[gnu::always_inline]] inline
-
 namespace forkpoint::metrics {
 namespace {
 
@@ -34,18 +31,6 @@ using Distance = std::make_unsigned_t<Order<Real>>;
 /// An integer as wide as Real, for vectors that hold both.
 template <class Real>
 using Mask = Order<Real>;
-
-/// Several numbers at once: the compiler's own vector types, since the one loop that matters is too long for it to vectorise by itself. Passed by
-/// reference only, as how they are passed by value depends on the instruction set. Without the instructions they become smaller ones.
-constexpr int kVectorBytes = 32;
-template <class T>
-struct VectorOf {
-    typedef T Type [[gnu::vector_size(kVectorBytes)]];
-};
-template <class T>
-using Vector = typename VectorOf<T>::Type;
-template <class Real>
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(Real));
 
 /// How a pair of types is worked on.
 enum class UlpKind : std::uint8_t { OfReal, OfStoredBits, OfIntegers };
@@ -876,34 +861,29 @@ struct Portable {
     }
 };
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define FORKPOINT_HAVE_AVX2 1
 struct Avx2 {
     template <class Stored, class Real>
-    [[gnu::target("avx2")]] static void decode(const std::byte* bytes, std::int64_t stride, int n, Real* to)
+    FORKPOINT_AVX2 static void decode(const std::byte* bytes, std::int64_t stride, int n, Real* to)
     {
         decodeBody<Stored, Real>(bytes, stride, n, to);
     }
     template <class Stored, class Real>
-    [[gnu::target("avx2")]] static void order(const std::byte* bytes, std::int64_t stride, int n, Order<Real>* to)
+    FORKPOINT_AVX2 static void order(const std::byte* bytes, std::int64_t stride, int n, Order<Real>* to)
     {
         orderBody<Stored, Real>(bytes, stride, n, to);
     }
     template <class Real, unsigned kPlanes, bool kStoredOrder, bool kIntegers>
-    [[gnu::target("avx2")]] static void pool(const Job<Real>& job, const Decoders<Real>& decode, const CellPlanes<Real>& cells)
+    FORKPOINT_AVX2 static void pool(const Job<Real>& job, const Decoders<Real>& decode, const CellPlanes<Real>& cells)
     {
         poolBody<Real, kPlanes, kStoredOrder, kIntegers>(job, decode, cells);
     }
     template <class Real>
-    [[gnu::target("avx2")]] static void combine(const CellPlanes<Real>& first, const CellPlanes<Real>& second, std::int64_t columns, bool halve,
+    FORKPOINT_AVX2 static void combine(const CellPlanes<Real>& first, const CellPlanes<Real>& second, std::int64_t columns, bool halve,
                                                 const CellPlanes<Real>& to)
     {
         combineRowsBody<Real>(first, second, columns, halve, to);
     }
 };
-#else
-using Avx2 = Portable;
-#endif
 
 /// Calls with(Stored()) for the type as stored. Complex types do not come here.
 template <class With>

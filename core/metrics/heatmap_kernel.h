@@ -4,6 +4,7 @@
 
 #include "core/metrics/heatmap_pair.h"
 #include "core/metrics/heatmap_pyramid.h"
+#include "core/metrics/heatmap_vector.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -64,10 +65,6 @@ constexpr Real largerMagnitude(Real low, Real high) { return high >= -low ? high
 struct Tolerance {
     double rtol = 0, atol = 0;
 };
-
-enum class Instructions : std::uint8_t { Portable, Avx2 };
-bool supported(Instructions instructions); ///< by this build on this machine
-Instructions bestInstructions();
 
 /// Computes the cells of a block of 2^rowShift x 2^columnShift elements each. The block begins at a multiple of both and ends at one or at the
 /// edge of the picture; `cells` points to its first cell. Real is float unless isWidePair. Adds to `counts` what the planes show.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/heatmap_render.h"
 
+#include "core/metrics/heatmap_pixels.h"
 #include "core/metrics/heatmap_rows.h"
 
 #include <oneapi/tbb/blocked_range.h>
@@ -18,98 +19,6 @@
 // pixel, values become colours. A row of pixels over the same rows of cells as the one above is copied.
 namespace forkpoint::metrics {
 namespace {
-
-// ---- from values to places on the map
-
-/// log2 for choosing colours: within 2e-5, monotone, exact at powers of two. The mantissa's part is t + t (1 - t) q(t), t = mantissa - 1, with q
-/// fitted to log2. Of numbers below double's normal ones (float's are normal in double) it gives about -1023; infinity is 1024.
-inline double quickLog2(double x)
-{
-    std::uint64_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    const auto exponent = static_cast<std::int32_t>(bits >> 52) - 1023;
-    const std::uint64_t mantissaBits = (bits & 0xfffffffffffffu) | 0x3ff0000000000000u;
-    double mantissa;
-    std::memcpy(&mantissa, &mantissaBits, sizeof mantissa);
-    const double t = mantissa - 1;
-    const double q = 0.4419621527194977 + t * (-0.2672150731086731 + t * (0.14798900485038757 + t * -0.04459543898701668));
-    return exponent + (t + t * (1 - t) * q);
-}
-
-/// A scale with its numbers worked out. One value becomes an index by position(): shared by colourIndex and the loop over pixels, so that a
-/// legend and the picture agree.
-struct PreparedScale {
-    RangeScale scale = RangeScale::Linear;
-    double offset = 0; ///< what is at index 0, on the scale
-    double factor = 0; ///< indexes per unit of the scale
-    double unit = 1;   ///< 1 / linear
-
-    explicit PreparedScale(const Normalisation& normalisation)
-        : scale(normalisation.scale)
-    {
-        constexpr double kMost = static_cast<double>(kColours - 1);
-        constexpr double kLargest = std::numeric_limits<double>::max();
-        const auto made = [=](double x, double otherwise) { return std::isnan(x) ? otherwise : std::clamp(x, -kLargest, kLargest); };
-        double low = made(normalisation.range.low, 0);
-        double high = made(normalisation.range.high, 1);
-        if (scale == RangeScale::Log) {
-            high = high > 0 ? std::max(high, std::numeric_limits<double>::min()) : 1;
-            low = low > 0 ? std::max(low, std::numeric_limits<double>::min()) : high * 1e-6;
-            offset = quickLog2(low);
-            factor = kMost / std::max(quickLog2(high) - offset, 1e-6);
-            return;
-        }
-        if (scale == RangeScale::SymLog)
-            unit = 1 / std::clamp(made(std::fabs(normalisation.linear), 1), 1e-300, 1e300);
-        offset = onScale(low);
-        const double extent = onScale(high) - offset;
-        factor = kMost / std::max(extent, std::max(std::fabs(offset) * 1e-12, 1e-300));
-    }
-
-    /// Place on the scale of a value for Linear and SymLog. Halved in the linear case: two finite numbers may be further apart than fits.
-    double onScale(double value) const
-    {
-        if (scale == RangeScale::Linear)
-            return value / 2;
-        const double size = quickLog2(1 + std::fabs(value) * unit);
-        return value < 0 ? -size : size;
-    }
-
-    template <RangeScale kScale>
-    double position(double value) const
-    {
-        double at = 0;
-        if constexpr (kScale == RangeScale::Linear)
-            at = value * 0.5;
-        else if constexpr (kScale == RangeScale::Log)
-            at = value > 0 ? quickLog2(value) : -1e4;
-        else
-            at = onScale(value);
-        const double index = (at - offset) * factor + 0.5;
-        const double floored = index > 0 ? index : 0;
-        return floored < static_cast<double>(kColours - 1) ? floored : static_cast<double>(kColours - 1);
-    }
-};
-
-template <RangeScale kScale, class Real>
-void indexesOf(const PreparedScale& scale, const Real* values, int n, std::uint8_t* to)
-{
-    for (int i = 0; i < n; ++i)
-        to[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(scale.position<kScale>(static_cast<double>(values[i]))));
-}
-
-template <class Real>
-void indexesOf(const PreparedScale& scale, const Real* values, int n, std::uint8_t* to)
-{
-    switch (scale.scale) {
-    case RangeScale::Linear:
-        return indexesOf<RangeScale::Linear>(scale, values, n, to);
-    case RangeScale::Log:
-        return indexesOf<RangeScale::Log>(scale, values, n, to);
-    case RangeScale::SymLog:
-        return indexesOf<RangeScale::SymLog>(scale, values, n, to);
-    }
-}
 
 // ---- from pixels to cells
 
@@ -163,32 +72,7 @@ CellRange coveredBy(const std::vector<CellRange>& ranges)
     return all;
 }
 
-// ---- combining
-
-enum class Combining { Signed, Highest };
-
-template <Combining kHow, class Real>
-inline Real combined(Real x, Real y)
-{
-    if constexpr (kHow == Combining::Highest)
-        return y > x ? y : x;
-    else
-        return largerMagnitude(y < x ? y : x, y > x ? y : x);
-}
-
-/// The constant number of turns inside lets the compiler vectorise it.
-template <class Combine, class T>
-void combineInto(T* to, const T* from, std::int64_t n, Combine combine)
-{
-    constexpr std::int64_t kAtOnce = 32;
-    std::int64_t i = 0;
-    for (; i + kAtOnce <= n; i += kAtOnce) {
-        for (std::int64_t j = 0; j < kAtOnce; ++j)
-            to[i + j] = combine(to[i + j], from[i + j]);
-    }
-    for (; i < n; ++i)
-        to[i] = combine(to[i], from[i]);
-}
+// ---- painting
 
 /// Everything that rows of pixels share.
 struct Frame {
@@ -200,28 +84,48 @@ struct Frame {
     CellRect rect; ///< of cells that are looked at
     std::span<Rgba> pixels;
     std::size_t stride;
+    Combining how;
 };
 
-template <class Real, Combining kHow>
+/// One row of cells, and whether its flags have anything to say that its values do not.
+template <class Real>
+struct CellRow {
+    const Real* values = nullptr;
+    const std::uint16_t* flags = nullptr;
+    bool plain = false;
+};
+
+template <class Real>
 class RowPainter {
 public:
     explicit RowPainter(const Frame& frame)
         : m_frame(frame)
+        , m_loops(pixelLoops<Real>(bestInstructions()))
         , m_scale(frame.style.normalisation)
         , m_table(colours(frame.style.map))
         , m_flagsOfMode(modeFlags(frame.style.mode))
-        , m_first(0)
+        , m_special(static_cast<std::uint16_t>(m_flagsOfMode.nan | m_flagsOfMode.positiveInf | m_flagsOfMode.negativeInf))
         , m_last(static_cast<int>(frame.across.size()))
     {
         while (m_first < m_last && at(m_first).empty())
             ++m_first;
         while (m_last > m_first && at(m_last - 1).empty())
             --m_last;
-        const auto n = static_cast<std::size_t>(m_last - m_first);
+        m_pixels = m_last - m_first;
+        const auto n = static_cast<std::size_t>(m_pixels);
         m_pixelValues.resize(n);
-        m_pixelFlags.resize(n);
         m_indexes.resize(n);
-        m_special = static_cast<std::uint16_t>(m_flagsOfMode.nan | m_flagsOfMode.positiveInf | m_flagsOfMode.negativeInf);
+        m_firstCells.resize(n);
+        m_lastCells.resize(n);
+        for (int i = 0; i < m_pixels; ++i) {
+            const CellRange& range = at(m_first + i);
+            const auto first = static_cast<std::int32_t>(range.begin - frame.rect.column);
+            const auto last = static_cast<std::int32_t>(range.end - 1 - frame.rect.column);
+            m_firstCells[static_cast<std::size_t>(i)] = first;
+            m_lastCells[static_cast<std::size_t>(i)] = last;
+            m_oneToOne = m_oneToOne && first == i && last == i;
+            m_atMostTwo = m_atMostTwo && last <= first + 1;
+        }
     }
 
     void paint(int y)
@@ -229,7 +133,7 @@ public:
         Rgba* const to = m_frame.pixels.data() + static_cast<std::size_t>(y) * m_frame.stride;
         const CellRange& range = m_frame.down[static_cast<std::size_t>(y)];
         const auto width = m_frame.across.size();
-        if (range.empty() || m_first == m_last) {
+        if (range.empty() || m_pixels == 0) {
             std::fill_n(to, width, m_frame.style.background);
             return;
         }
@@ -237,9 +141,8 @@ public:
             std::copy_n(m_painted, width, to);
             return;
         }
-        gatherPixels(combinedRow(range));
         std::fill_n(to, m_first, m_frame.style.background);
-        colour(to + m_first);
+        colour(combinedRow(range), to + m_first);
         std::fill(to + m_last, to + width, m_frame.style.background);
         m_painted = to;
         m_paintedRange = range;
@@ -248,64 +151,87 @@ public:
 private:
     const CellRange& at(int pixel) const { return m_frame.across[static_cast<std::size_t>(pixel)]; }
 
-    RowValues<Real> combinedRow(const CellRange& range)
+    bool isPlain(const std::uint16_t* flags) const
     {
+        const FlagSummary sum = m_loops.summarise(flags, m_frame.rect.columns);
+        return m_frame.style.mode != HeatmapMode::OverTolerance && (sum.any & m_special) == 0 && (sum.all & m_flagsOfMode.finite) != 0;
+    }
+
+    CellRow<Real> combinedRow(const CellRange& range)
+    {
+        const std::int64_t columns = m_frame.rect.columns;
         const RowValues<Real> first = m_frame.rows.row<Real>(range.begin, m_scratch);
+        CellRow<Real> result{first.values, first.flags, isPlain(first.flags)};
         if (range.end == range.begin + 1)
-            return first;
-        const auto n = static_cast<std::size_t>(m_frame.rect.columns);
-        m_flags.assign(first.flags, first.flags + n);
-        if (first.values != nullptr)
-            m_values.assign(first.values, first.values + n);
+            return result;
+        if (first.values != nullptr) {
+            m_values.assign(first.values, first.values + columns);
+            result.values = m_values.data();
+        }
+        bool ownFlags = false;
+        const auto takeFlags = [&](const std::uint16_t* flags) {
+            if (!ownFlags)
+                m_flags.assign(flags, flags + columns);
+            else
+                m_loops.combineFlags(m_flags.data(), flags, columns);
+            ownFlags = true;
+            result.flags = m_flags.data();
+        };
+        if (!result.plain)
+            takeFlags(first.flags);
         for (std::int64_t row = range.begin + 1; row < range.end; ++row) {
             const RowValues<Real> next = m_frame.rows.row<Real>(row, m_scratch);
-            combineInto(m_flags.data(), next.flags, m_frame.rect.columns, [](std::uint16_t x, std::uint16_t y) { return static_cast<std::uint16_t>(x | y); });
             if (next.values != nullptr)
-                combineInto(m_values.data(), next.values, m_frame.rect.columns, combined<kHow, Real>);
+                m_loops.combine(m_frame.how, m_values.data(), next.values, columns);
+            if (!isPlain(next.flags) || !result.plain) {
+                if (result.plain) // those before are all finite: that is what their flags say
+                    m_flags.assign(static_cast<std::size_t>(columns), m_flagsOfMode.finite), ownFlags = true;
+                result.plain = false;
+                takeFlags(next.flags);
+            }
         }
-        return {first.values == nullptr ? nullptr : m_values.data(), m_flags.data()};
+        return result;
     }
 
-    void gatherPixels(const RowValues<Real>& row)
+    /// One value per pixel; may be those of the row itself.
+    const Real* pixelValues(const Real* values)
     {
-        const std::int64_t origin = m_frame.rect.column;
-        for (int pixel = m_first; pixel < m_last; ++pixel) {
-            const CellRange& range = at(pixel);
-            const auto place = static_cast<std::size_t>(pixel - m_first);
-            const std::int64_t begin = range.begin - origin, last = range.end - origin - 1; // often one or two cells, without a branch
-            unsigned flags = unsigned{row.flags[begin]} | row.flags[last];
-            Real value = 0;
-            if (row.values != nullptr)
-                value = combined<kHow>(row.values[begin], row.values[last]);
-            for (std::int64_t cell = begin + 1; cell < last; ++cell) {
+        if (m_oneToOne)
+            return values;
+        m_loops.gather(m_frame.how, values, m_firstCells.data(), m_lastCells.data(), m_pixels, m_pixelValues.data());
+        for (std::size_t i = 0; !m_atMostTwo && i < m_pixelValues.size(); ++i) {
+            for (std::int32_t cell = m_firstCells[i] + 1; cell < m_lastCells[i]; ++cell)
+                m_loops.combine(m_frame.how, &m_pixelValues[i], values + cell, 1);
+        }
+        return m_pixelValues.data();
+    }
+
+    void colour(const CellRow<Real>& row, Rgba* to)
+    {
+        if (row.values != nullptr) {
+            const Real* values = pixelValues(row.values);
+            if (m_frame.style.mode == HeatmapMode::AbsDifference) {
+                if (values != m_pixelValues.data())
+                    std::copy_n(values, m_pixels, m_pixelValues.data());
+                m_loops.magnitudes(m_pixelValues.data(), m_pixels);
+                values = m_pixelValues.data();
+            }
+            m_loops.colourIndexes(m_scale, values, m_pixels, m_indexes.data());
+            for (int i = 0; i < m_pixels; ++i)
+                to[i] = m_table[static_cast<std::size_t>(m_indexes[static_cast<std::size_t>(i)])];
+        }
+        for (std::size_t i = 0; !row.plain && i < m_indexes.size(); ++i) {
+            unsigned flags = 0;
+            for (std::int32_t cell = m_firstCells[i]; cell <= m_lastCells[i]; ++cell)
                 flags |= row.flags[cell];
-                if (row.values != nullptr)
-                    value = combined<kHow>(value, row.values[cell]);
-            }
-            m_pixelFlags[place] = static_cast<std::uint16_t>(flags);
-            m_pixelValues[place] = value;
+            to[i] = chosen(flags, row.values != nullptr ? to[i] : classColour(flags));
         }
     }
 
-    void colour(Rgba* to)
+    Rgba classColour(unsigned flags) const
     {
-        const int n = m_last - m_first;
-        const HeatmapStyle& style = m_frame.style;
-        if (style.mode == HeatmapMode::OverTolerance) {
-            for (int i = 0; i < n; ++i) {
-                const unsigned flags = m_pixelFlags[static_cast<std::size_t>(i)];
-                const Rgba number = (flags & kOver) != 0 ? style.classes.over : (flags & kDiffers) != 0 ? style.classes.within : style.classes.equal;
-                to[i] = chosen(flags, number);
-            }
-            return;
-        }
-        if (style.mode == HeatmapMode::AbsDifference) {
-            for (Real& value : m_pixelValues)
-                value = value < 0 ? -value : value;
-        }
-        indexesOf(m_scale, m_pixelValues.data(), n, m_indexes.data());
-        for (int i = 0; i < n; ++i)
-            to[i] = chosen(m_pixelFlags[static_cast<std::size_t>(i)], m_table[m_indexes[static_cast<std::size_t>(i)]]);
+        const ClassColours& classes = m_frame.style.classes;
+        return (flags & kOver) != 0 ? classes.over : (flags & kDiffers) != 0 ? classes.within : classes.equal;
     }
 
     Rgba chosen(unsigned flags, Rgba number) const
@@ -325,25 +251,28 @@ private:
     }
 
     const Frame& m_frame;
+    PixelLoops<Real> m_loops;
     PreparedScale m_scale;
     std::span<const Rgba, kColours> m_table;
     ModeFlags m_flagsOfMode;
-    std::uint16_t m_special = 0;
-    int m_first, m_last; ///< pixels with cells
+    std::uint16_t m_special;
+    int m_first = 0, m_last, m_pixels = 0; ///< pixels with cells
+    bool m_oneToOne = true, m_atMostTwo = true; ///< pixel i is cell i; no pixel has more than two cells across
+    std::vector<std::int32_t> m_firstCells, m_lastCells; ///< of each pixel, counted from the first column looked at
     RowScratch<Real> m_scratch;
     std::vector<Real> m_values, m_pixelValues;
-    std::vector<std::uint16_t> m_flags, m_pixelFlags;
-    std::vector<std::uint8_t> m_indexes;
+    std::vector<std::uint16_t> m_flags;
+    std::vector<std::int32_t> m_indexes;
     const Rgba* m_painted = nullptr;
     CellRange m_paintedRange;
 };
 
-template <class Real, Combining kHow>
+template <class Real>
 void paint(const Frame& frame)
 {
-    constexpr int kRowsAtOnce = 16;
+    constexpr int kRowsAtOnce = 32;
     oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<int>(0, frame.view.height, kRowsAtOnce), [&](const oneapi::tbb::blocked_range<int>& range) {
-        RowPainter<Real, kHow> painter(frame);
+        RowPainter<Real> painter(frame);
         for (int y = range.begin(); y != range.end(); ++y)
             painter.paint(y);
     });
@@ -361,9 +290,9 @@ bool isViewport(const HeatmapViewport& view)
 
 std::size_t colourIndex(const Normalisation& normalisation, double value)
 {
-    std::uint8_t index = 0;
-    indexesOf(PreparedScale(normalisation), &value, 1, &index);
-    return index;
+    std::int32_t index = 0;
+    pixelLoops<double>(Instructions::Portable).colourIndexes(PreparedScale(normalisation), &value, 1, &index);
+    return static_cast<std::size_t>(index);
 }
 
 HeatmapViewport fitted(std::int64_t rows, std::int64_t columns, int width, int height, bool stretched)
@@ -437,13 +366,13 @@ try {
         return tl::unexpected<Error>(prepared.error());
     info.complete = prepared->complete();
 
-    const Frame frame{*prepared, view, style, down, across, rect, pixels, stride};
     const bool isSigned = style.mode == HeatmapMode::A || style.mode == HeatmapMode::B || style.mode == HeatmapMode::Difference ||
                           style.mode == HeatmapMode::AbsDifference;
+    const Frame frame{*prepared, view, style, down, across, rect, pixels, stride, isSigned ? Combining::Signed : Combining::Highest};
     if (pyramid.wide())
-        isSigned ? paint<double, Combining::Signed>(frame) : paint<double, Combining::Highest>(frame);
+        paint<double>(frame);
     else
-        isSigned ? paint<float, Combining::Signed>(frame) : paint<float, Combining::Highest>(frame);
+        paint<float>(frame);
     return info;
 } catch (const std::bad_alloc&) {
     return fail(ErrorCode::Unreadable, "not enough memory to draw the heatmap");
