@@ -44,19 +44,8 @@ packages=(
     libzstd-dev         # compressed frames
     libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests
-    libbenchmark-dev    # forkpoint-bench
     python3             # structure tests and tests of the command line
     python3-jsonschema  # tests of the JSON report against its schema
-    qt6-base-dev        # the desktop program: widgets, and the offscreen platform for its tests
-    qt6-svg-dev         # its icons
-    qt6-tools-dev       # finds the translation tools
-    qt6-l10n-tools      # lupdate and lrelease: its languages
-    qt6-translations-l10n # Qt's own texts in Chinese
-    libqcustomplot-dev  # its curves
-    fonts-dejavu-core   # its letters and digits, so that pictures and tests look alike everywhere
-    fonts-wqy-microhei  # its Chinese; 5 MB, where Noto CJK is 90
-    xvfb                # one test on an X server
-    xauth               # lets that test in
     python3-torch       # the demo's runs and the recorder's tests
 )
 packages_newest_torch=(

@@ -187,7 +187,10 @@ GateTallies tallyGates(const compare::Snapshot& comparison)
     }
     for (std::size_t g = 0; g < tallies.size(); ++g) {
         auto& tally = tallies[g];
-        tally.state = tally.all() == 0 ? GateState::NotRecorded : tally.above + tally.invalid > 0 ? GateState::Differs : GateState::Ok;
+        tally.state = tally.all() == 0        ? GateState::NotRecorded
+            : tally.all() == tally.unmatched  ? GateState::NotCompared
+            : tally.above + tally.invalid > 0 ? GateState::Differs
+                                              : GateState::Ok;
         if (comparison.outcome()) {
             tally.state = comparison.outcome()->verdict.gates[g].state;
         }

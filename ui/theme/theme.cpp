@@ -277,6 +277,8 @@ QString gateStateWord(diagnose::GateState state)
         return QApplication::translate("GateState", "differs");
     case diagnose::GateState::Fork:
         return QApplication::translate("GateState", "fork");
+    case diagnose::GateState::NotCompared:
+        return QApplication::translate("GateState", "not compared");
     case diagnose::GateState::NotRecorded:
         return QApplication::translate("GateState", "not recorded");
     }
