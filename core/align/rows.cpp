@@ -69,6 +69,7 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
                 keys.ids.push_back({ static_cast<std::uint64_t>(id), 0 });
             }
         }
+        auto& own = keys.bySlot.emplace_back(); // stays empty if unreadable, so that the n-th is the n-th on both sides
         const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
         const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error());
         if (!bytes) {
@@ -76,15 +77,13 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
             continue;
         }
         const std::size_t stride = bytes->size() / static_cast<std::size_t>(keys.rows);
-        std::vector<RowKey> own;
         for (std::size_t row = 0; row < content.size(); ++row) {
             const auto part = bytes->subspan(row * stride, stride);
             own.push_back(hashOf(part, { 0, 0 }));
             content[row] = hashOf(part, content[row]);
         }
-        keys.slots.push_back(std::move(own));
     }
-    if (complete && !keys.slots.empty()) {
+    if (complete && !keys.bySlot.empty()) {
         keys.content = std::move(content);
     }
     return keys;
@@ -192,7 +191,7 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
                                                               { "sample id", [](const RowKeys& k) { return &k.ids; } } };
     for (std::size_t slot = 0; slot < 8; ++slot) { // inputs alone, labels alone: one of them may have been changed by the run
         notions.emplace_back(fmt::format("batch tensor {}", slot),
-                             [slot](const RowKeys& k) { return slot < k.slots.size() ? &k.slots[slot] : nullptr; });
+                             [slot](const RowKeys& k) { return slot < k.bySlot.size() ? &k.bySlot[slot] : nullptr; });
     }
     for (const auto& [by, select] : notions) {
         for (const bool replicatedA : { false, true }) {

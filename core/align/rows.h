@@ -27,7 +27,7 @@ struct RowKeys {
     std::int64_t rows = 0;                ///< leading dim of the batch; 0 if unknown
     std::vector<RowKey> content;          ///< hash over the row in every batch tensor
     std::vector<RowKey> ids;              ///< sample ids
-    std::vector<std::vector<RowKey>> slots; ///< hash over the row in each batch tensor alone
+    std::vector<std::vector<RowKey>> bySlot; ///< hash over the row in each batch tensor alone
 };
 
 /// Row keys of every cell of a step, from its batch records, else from the root's inputs.

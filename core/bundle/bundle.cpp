@@ -18,7 +18,8 @@ std::string describe(const TensorRecord& record)
     std::string text = fmt::format("step {}", record.step);
     if (record.micro > 0)
         text += fmt::format(" micro-step {}", record.micro);
-    text += fmt::format(" {}/{} of {}", name(record.phase), name(record.kind), record.module.empty() ? "the root" : shownText(record.module));
+    text += fmt::format(" {}/{} of {}", name(record.phase), name(record.kind),
+                        record.module.empty() ? "the root" : shownText(record.module));
     if (!record.param.empty())
         text += (record.module.empty() ? " " : ".") + shownText(record.param);
     if (!record.slot.empty())
@@ -53,8 +54,8 @@ Result<TensorSourcePtr> Bundle::source(const RankData& rank, const TensorRecord&
     if (!record.bytes) {
         if (elementCount(record.shape) == 0)
             return memorySource(record.dtype, record.shape, {});
-        return fail(ErrorCode::NotFound, fmt::format("{} was recorded without its bytes, or they are damaged: see the bundle's problems",
-                                                     describe(record)),
+        return fail(ErrorCode::NotFound,
+                    fmt::format("{} was recorded without its bytes, or they are damaged: see the bundle's problems", describe(record)),
                     label);
     }
     auto file = m_files->open(rank.folder, record.bytes->file);
@@ -62,8 +63,8 @@ Result<TensorSourcePtr> Bundle::source(const RankData& rank, const TensorRecord&
         return tl::unexpected(std::move(file.error()));
     const std::uint64_t size = (*file)->currentSize();
     if (const std::string problem = extentProblem(*record.bytes, record.dtype, record.shape, size); !problem.empty()) {
-        return fail(size < (*file)->size() ? ErrorCode::Truncated : ErrorCode::Corrupt,
-                    fmt::format("{}: {}", describe(record), problem), (*file)->label());
+        return fail(size < (*file)->size() ? ErrorCode::Truncated : ErrorCode::Corrupt, fmt::format("{}: {}", describe(record), problem),
+                    (*file)->label());
     }
     return extentSource(m_files, rank.folder, *record.bytes, record.dtype, record.shape);
 }

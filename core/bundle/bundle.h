@@ -61,8 +61,8 @@ public:
     const std::vector<Problem>& problems() const { return m_problems; }
     std::vector<int> steps() const; ///< steps that have tensor records on some rank, ascending
 
-    /// The bytes of a record of `rank` (which must belong to this bundle). An empty tensor needs none. Fails with NotFound if the record has
-    /// no bytes, Truncated if the file has shrunk since open, else as TensorSource::read. The source outlives the bundle.
+    /// The bytes of a record of `rank` (which must belong to this bundle). An empty tensor needs none. Fails with NotFound if the record
+    /// has no bytes, Truncated if the file has shrunk since open, else as TensorSource::read. The source outlives the bundle.
     Result<TensorSourcePtr> source(const RankData& rank, const TensorRecord& record) const;
 
 private:

@@ -17,9 +17,9 @@
 #include <tbb/parallel_for.h>
 #include <unordered_set>
 
-// Opening a bundle. What can be wrong with the input splits in two: what makes the whole unreadable is an Error of open(), everything else is
-// a Problem, and reading goes on with the next line, file or rank (FORMAT.md section 7). The content may come from a stranger: lengths are
-// checked before they are used, memory is bounded by the size of the files, and no exception leaves this folder.
+// Opening a bundle. What can be wrong with the input splits in two: what makes the whole unreadable is an Error of open(), everything else
+// is a Problem, and reading goes on with the next line, file or rank (FORMAT.md section 7). The content may come from a stranger: lengths
+// are checked before they are used, memory is bounded by the size of the files, and no exception leaves this folder.
 namespace forkpoint::bundle {
 
 namespace fs = std::filesystem;
@@ -72,8 +72,9 @@ std::optional<int> intOf(const json& value, int min, int max)
 {
     if (value.is_number_unsigned()) {
         const auto number = value.get<std::uint64_t>();
-        return number <= static_cast<std::uint64_t>(max) && static_cast<std::int64_t>(number) >= min ? std::optional(static_cast<int>(number))
-                                                                                                    : std::nullopt;
+        return number <= static_cast<std::uint64_t>(max) && static_cast<std::int64_t>(number) >= min
+            ? std::optional(static_cast<int>(number))
+            : std::nullopt;
     }
     if (value.is_number_integer()) {
         const auto number = value.get<std::int64_t>();
@@ -110,7 +111,8 @@ Result<void> checkFormat(const json& document, std::string_view expected, const 
         problems.push_back({Problem::Level::Warning, where, fmt::format("`format` is not \"{}\": read as if it were", expected)});
     } else if (format->get<std::string>() != expected) {
         return fail(ErrorCode::NotABundle,
-                    fmt::format("`format` is \"{}\", not \"{}\": this file was written by another program", shownText(format->get<std::string>()), expected),
+                    fmt::format("`format` is \"{}\", not \"{}\": this file was written by another program",
+                                shownText(format->get<std::string>()), expected),
                     where);
     }
     const auto version = document.find("version");
@@ -120,21 +122,23 @@ Result<void> checkFormat(const json& document, std::string_view expected, const 
         minor = intOf((*version)[1], 0, std::numeric_limits<int>::max());
     }
     if (!major || !minor) {
-        problems.push_back({Problem::Level::Warning, where, fmt::format("`version` is not [major, minor]: read as version {}.{}", kMajor, kMinor)});
+        problems.push_back(
+            {Problem::Level::Warning, where, fmt::format("`version` is not [major, minor]: read as version {}.{}", kMajor, kMinor)});
     } else if (*major > kMajor) {
         return fail(ErrorCode::Unsupported,
-                    fmt::format("was written in format version {}.{}, and this program reads up to {}: get a newer Forkpoint", *major, *minor,
-                                kMajor),
+                    fmt::format("was written in format version {}.{}, and this program reads up to {}: get a newer Forkpoint", *major,
+                                *minor, kMajor),
                     where);
     } else if (*major == kMajor && *minor > kMinor) {
-        problems.push_back({Problem::Level::Note, where,
-                            fmt::format("was written in the newer format version {}.{}: what this program does not know is ignored", *major,
-                                        *minor)});
+        problems.push_back(
+            {Problem::Level::Note, where,
+             fmt::format("was written in the newer format version {}.{}: what this program does not know is ignored", *major, *minor)});
     }
     return {};
 }
 
-/// Calls `parse(JsonFields&, line number)` for every line that is a JSON object, and reports the others. `progress` gets the share of the file.
+/// Calls `parse(JsonFields&, line number)` for every line that is a JSON object, and reports the others. `position` gets the bytes read
+/// so far, now and then.
 template <class Parse>
 Result<void> readLines(const std::shared_ptr<const OpenFile>& file, ProblemLog& log, const std::stop_token& stop,
                        const std::function<void(std::uint64_t)>& position, Parse parse)
@@ -155,8 +159,10 @@ Result<void> readLines(const std::shared_ptr<const OpenFile>& file, ProblemLog& 
         if (*event == LineReader::Event::End)
             return {};
         if (*event == LineReader::Event::Torn) {
-            log.line(lines.number(), Problem::Level::Warning,
-                     "the last line is torn (it has no line end), because the recording was stopped or the file was cut while copying; it is ignored");
+            log.line(
+                lines.number(), Problem::Level::Warning,
+                "the last line is torn (it has no line end), because the recording was stopped or the file was cut while copying; it is "
+                "ignored");
             return {};
         }
         if (*event == LineReader::Event::TooLong) {
@@ -269,7 +275,8 @@ private:
             return {};
         Result<json> document = readDocument(*file);
         if (!document) {
-            report(Problem::Level::Warning, name, document.error().message + ": the environment and configuration of this rank are unknown");
+            report(Problem::Level::Warning, name,
+                   document.error().message + ": the environment and configuration of this rank are unknown");
             return {};
         }
         if (Result<void> ok = checkFormat(*document, "forkpoint-rank", where(name), m_result.problems); !ok)
@@ -328,7 +335,8 @@ private:
             ++unknown[unknown.size() < 8 || unknown.contains(type) ? type : "..."];
         });
         for (const auto& [type, count] : unknown)
-            log.file(Problem::Level::Note, fmt::format("{} of type \"{}\", which this version does not know: ignored", counted(count, "line"), type));
+            log.file(Problem::Level::Note,
+                     fmt::format("{} of type \"{}\", which this version does not know: ignored", counted(count, "line"), type));
         log.finish();
         return done;
     }
@@ -393,9 +401,8 @@ private:
                     const std::string lie = extentProblem(*line->claim, line->record.dtype, line->record.shape, ~std::uint64_t{0});
                     if (!lie.empty()) {
                         problem = lie; // whatever the file holds
-                    } else if (std::string lost = bin.size
-                                   ? extentProblem(*line->claim, line->record.dtype, line->record.shape, *bin.size)
-                                   : bin.problem;
+                    } else if (std::string lost
+                               = bin.size ? extentProblem(*line->claim, line->record.dtype, line->record.shape, *bin.size) : bin.problem;
                                !lost.empty()) {
                         if (bin.lost++ == 0) {
                             bin.firstLine = number;
@@ -427,7 +434,7 @@ private:
     OpenFiles& m_files;
     fs::path m_folder;
     std::string m_prefix; ///< of file names in problems: "rank00001", or empty for a rank that was opened alone
-    int m_rank;           ///< by the folder's name; -1 if rank.json decides
+    int m_rank; ///< by the folder's name; -1 if rank.json decides
     std::stop_token m_stop;
     ProgressSteps& m_progress;
     RankResult m_result;
@@ -515,9 +522,8 @@ private:
         const bool single = folders.empty() && !fs::exists(path / "bundle.json", error) && looksLikeRank(path);
         if (folders.empty() && !single && !fs::exists(path / "bundle.json", error))
             return false;
-        std::sort(folders.begin(), folders.end(), [](const RankFolder& a, const RankFolder& b) {
-            return a.rank != b.rank ? a.rank < b.rank : a.path < b.path;
-        });
+        std::sort(folders.begin(), folders.end(),
+                  [](const RankFolder& a, const RankFolder& b) { return a.rank != b.rank ? a.rank < b.rank : a.path < b.path; });
         for (std::size_t i = 1; i < folders.size();) {
             if (folders[i].rank != folders[i - 1].rank) {
                 ++i;
@@ -543,16 +549,19 @@ private:
         std::error_code error;
         const fs::file_status status = fs::status(path, error);
         if (status.type() == fs::file_type::not_found) {
-            return {ErrorCode::NotFound, fmt::format("{} does not exist, and neither does {}.forkpoint. Check the spelling; {}", shown, shown,
-                                                     "a run is recorded with: forkpoint-cli record -o RUN -- COMMAND"), {}};
+            return {ErrorCode::NotFound,
+                    fmt::format("{} does not exist, and neither does {}.forkpoint. Check the spelling; {}", shown, shown,
+                                "a run is recorded with: forkpoint-cli record -o RUN -- COMMAND"),
+                    {}};
         }
         if (error)
             return {ErrorCode::Unreadable, fmt::format("{} cannot be opened: {}", shown, error.message()), {}};
         if (status.type() != fs::file_type::directory) {
             return {ErrorCode::NotABundle,
-                    fmt::format("{} is a file; a Forkpoint bundle is a folder NAME.forkpoint. If it is an archive of one, unpack it and open the "
-                                "folder. {}",
-                                shown, kHow),
+                    fmt::format(
+                        "{} is a file; a Forkpoint bundle is a folder NAME.forkpoint. If it is an archive of one, unpack it and open the "
+                        "folder. {}",
+                        shown, kHow),
                     {}};
         }
         std::size_t entries = 0;
@@ -566,7 +575,8 @@ private:
             return {ErrorCode::Unreadable, fmt::format("{} cannot be listed: {}", shown, error.message()), {}};
         if (!inner.empty()) {
             return {ErrorCode::NotABundle,
-                    fmt::format("{} is a folder that holds a bundle, not a bundle itself. Open {}", shown, (path / inner).string()), {}};
+                    fmt::format("{} is a folder that holds a bundle, not a bundle itself. Open {}", shown, (path / inner).string()),
+                    {}};
         }
         return {ErrorCode::NotABundle,
                 fmt::format("{} is {} without bundle.json or rank folders: not a Forkpoint bundle. {}", shown,
@@ -580,7 +590,8 @@ private:
         auto file = m_bundle->m_files->open(m_bundle->m_path, name);
         if (!file) {
             const bool missing = file.error().code == ErrorCode::NotFound;
-            report(missing ? Problem::Level::Note : Problem::Level::Warning, name, file.error().message + ": the run is read from its ranks");
+            report(missing ? Problem::Level::Note : Problem::Level::Warning, name,
+                   file.error().message + ": the run is read from its ranks");
             return {};
         }
         Result<json> document = readDocument(**file);
@@ -599,10 +610,11 @@ private:
     Result<void> readRanks()
     {
         if (m_folders.empty()) {
-            return fail(ErrorCode::Corrupt,
-                        fmt::format("{} has a bundle.json but no rank folder: nothing was recorded. A process becomes a rank at its first training "
-                                    "forward or backward; did the script reach one?",
-                                    m_bundle->m_path.string()));
+            return fail(
+                ErrorCode::Corrupt,
+                fmt::format("{} has a bundle.json but no rank folder: nothing was recorded. A process becomes a rank at its first training "
+                            "forward or backward; did the script reach one?",
+                            m_bundle->m_path.string()));
         }
         std::vector<RankResult> results(m_folders.size());
         ProgressSteps progress(m_progress, "read", kRankUnits * m_folders.size());
@@ -667,7 +679,8 @@ private:
         if (m_single) {
             if (m_bundle->m_worldSize > 1) {
                 report(Problem::Level::Note, {},
-                       fmt::format("one rank of {} was opened: rank {}. Open the bundle's folder to read all", m_bundle->m_worldSize, first.rank));
+                       fmt::format("one rank of {} was opened: rank {}. Open the bundle's folder to read all", m_bundle->m_worldSize,
+                                   first.rank));
             }
             return;
         }
@@ -678,9 +691,10 @@ private:
         }
         if (!missing.empty()) {
             report(Problem::Level::Warning, m_bundle->m_path.filename().string(),
-                   fmt::format("{} of {} ranks are missing: {}. They were recorded elsewhere, not at all, or cannot be read; what they computed is "
-                               "not compared",
-                               missing.size(), m_bundle->m_worldSize, rangesText(missing)));
+                   fmt::format(
+                       "{} of {} ranks are missing: {}. They were recorded elsewhere, not at all, or cannot be read; what they computed is "
+                       "not compared",
+                       missing.size(), m_bundle->m_worldSize, rangesText(missing)));
         }
     }
 

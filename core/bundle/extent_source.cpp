@@ -192,11 +192,13 @@ private:
                 return fail(ErrorCode::Unreadable, "not enough memory to decompress", file.label());
             const std::size_t got = ZSTD_decompressDCtx(context, filtered->data(), rawSize, stored->data(), stored->size());
             if (ZSTD_isError(got) || got != rawSize) {
-                const std::string what = ZSTD_isError(got) ? ZSTD_getErrorName(got) : fmt::format("it holds {} bytes, not {}", got, rawSize);
-                return fail(ErrorCode::Corrupt,
-                            fmt::format("frame {} at byte {} cannot be decompressed: {}. The file changed after it was recorded; copy it again",
-                                        index, m_starts[index], what),
-                            file.label());
+                const std::string what
+                    = ZSTD_isError(got) ? ZSTD_getErrorName(got) : fmt::format("it holds {} bytes, not {}", got, rawSize);
+                return fail(
+                    ErrorCode::Corrupt,
+                    fmt::format("frame {} at byte {} cannot be decompressed: {}. The file changed after it was recorded; copy it again",
+                                index, m_starts[index], what),
+                    file.label());
             }
         } else if (Result<void> done = file.readAt(m_extent.offset + rawStart, *filtered); !done) {
             return tl::unexpected(std::move(done.error()));

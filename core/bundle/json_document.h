@@ -11,12 +11,12 @@
 // bundle.json and rank.json: small documents, kept as they are.
 namespace forkpoint::bundle {
 
-/// Reads a whole file as one JSON object. Corrupt (no JSON, not UTF-8, no object, nested too deep for code that walks it recursively, larger
-/// than any such file should be), or as openFile.
+/// Reads a whole file as one JSON object. Corrupt (no JSON, not UTF-8, no object, nested too deep for code that walks it recursively,
+/// larger than any such file should be), or as openFile.
 Result<nlohmann::json> readDocument(const OpenFile& file);
 
-/// Writes `document` to `path` by a temporary file beside it and a rename. Numbers that are not finite become strings. WriteFailed, Usage if
-/// a text in it is not UTF-8.
+/// Writes `document` to `path` by a temporary file beside it and a rename. Numbers that are not finite become strings. WriteFailed, Usage
+/// if a text in it is not UTF-8.
 Result<void> writeDocument(const std::filesystem::path& path, const nlohmann::json& document);
 
 } // namespace forkpoint::bundle

@@ -12,9 +12,9 @@
 
 namespace forkpoint::bundle {
 
-/// The keys of one JSON object, read with their types checked. The first thing that is wrong is kept as a text ("`offset` is not an integer")
-/// and the reads go on with neutral values, so that code which fills a record has no branches; ask problem() at the end. A key that is null
-/// counts as absent. Of a key that is there twice, the first counts. Views live as long as the parser's document.
+/// The keys of one JSON object, read with their types checked. The first thing that is wrong is kept as a text ("`offset` is not an
+/// integer") and the reads go on with neutral values, so that code which fills a record has no branches; ask problem() at the end. A key
+/// that is null counts as absent. Of a key that is there twice, the first counts. Views live as long as the parser's document.
 class JsonFields {
 public:
     explicit JsonFields(simdjson::dom::object object, std::string prefix = {});
@@ -30,15 +30,15 @@ public:
                          std::int64_t max = std::numeric_limits<std::int64_t>::max());
     std::int64_t integerOr(std::string_view key, std::int64_t absent, std::int64_t min = std::numeric_limits<std::int64_t>::min(),
                            std::int64_t max = std::numeric_limits<std::int64_t>::max());
-    std::int32_t index(std::string_view key);                       ///< an integer within 0 .. 2^31 - 1
+    std::int32_t index(std::string_view key); ///< an integer within 0 .. 2^31 - 1
     std::int32_t indexOr(std::string_view key, std::int32_t absent);
     bool flag(std::string_view key);
     bool flagOr(std::string_view key, bool absent);
     double number(std::string_view key); ///< also the strings "NaN", "Infinity", "-Infinity"
     std::vector<std::int64_t> integers(std::string_view key);
-    std::vector<std::int64_t> integersOr(std::string_view key);     ///< empty if absent
+    std::vector<std::int64_t> integersOr(std::string_view key); ///< empty if absent
     std::vector<std::string> texts(std::string_view key);
-    std::optional<JsonFields> objectOr(std::string_view key);       ///< its problems must be passed on with complain()
+    std::optional<JsonFields> objectOr(std::string_view key); ///< its problems must be passed on with complain()
     std::vector<JsonFields> objectsOr(std::string_view key);
 
 private:

@@ -16,9 +16,9 @@
 
 // Files of a bundle, opened so that a bundle from a stranger reaches nothing outside its folder.
 //
-// Bytes are read with pread and never mapped: a mapped file that shrinks, or sits on a network disk that fails, kills the process with SIGBUS,
-// while pread returns an error that can be told to the user. The copy costs little, because readers ask for about a megabyte at a time and it
-// stays in the processor's cache.
+// Bytes are read with pread and never mapped: a mapped file that shrinks, or sits on a network disk that fails, kills the process with
+// SIGBUS, while pread returns an error that can be told to the user. The copy costs little, because readers ask for about a megabyte at a
+// time and it stays in the processor's cache.
 namespace forkpoint::bundle {
 
 /// True for a name that FORMAT.md section 1 allows: not empty, no separators, no "..", no control characters.
@@ -32,9 +32,9 @@ public:
     OpenFile& operator=(const OpenFile&) = delete;
     ~OpenFile();
 
-    std::uint64_t size() const { return m_size; }             ///< when it was opened
-    std::uint64_t currentSize() const;                        ///< now
-    const std::string& label() const { return m_label; }      ///< "rank00000/tensors-0000.bin", for messages
+    std::uint64_t size() const { return m_size; } ///< when it was opened
+    std::uint64_t currentSize() const; ///< now
+    const std::string& label() const { return m_label; } ///< "rank00000/tensors-0000.bin", for messages
     Result<void> readAt(std::uint64_t offset, std::span<std::byte> to) const; ///< Truncated if the file ends before, Unreadable
 
 private:
@@ -43,8 +43,8 @@ private:
     std::string m_label;
 };
 
-/// Opens `folder`/`name` without following a link in the folder's last part (unless the folder is `root` itself, which the user named) or in
-/// the name. NotFound, Corrupt (a link, a folder, a device), Unreadable.
+/// Opens `folder`/`name` without following a link in the folder's last part (unless the folder is `root` itself, which the user named) or
+/// in the name. NotFound, Corrupt (a link, a folder, a device), Unreadable.
 Result<std::shared_ptr<const OpenFile>> openFile(const std::filesystem::path& root, const std::filesystem::path& folder,
                                                  const std::string& name);
 

@@ -15,8 +15,7 @@ namespace {
 constexpr std::size_t kMaxRank = 64;
 
 /// Looks `key`'s text up, and complains about a word that this version does not know.
-template <class T, class Lookup>
-T word(JsonFields& fields, std::string_view key, std::string_view text, Lookup lookup, T absent)
+template <class T, class Lookup> T word(JsonFields& fields, std::string_view key, std::string_view text, Lookup lookup, T absent)
 {
     if (const std::optional<T> value = lookup(text))
         return *value;
@@ -134,7 +133,8 @@ std::optional<TensorLine> parseTensor(JsonFields& fields)
     record.step = fields.index("step");
     record.phase = word(fields, "phase", fields.text("phase"), phaseFromName, Phase::Start);
     record.kind = word(fields, "kind", fields.text("kind"), kindFromName, Kind::Param);
-    // Start, reduce and optimizer belong to the step as a whole: a micro given there means nothing and would only split what belongs together.
+    // Start, reduce and optimizer belong to the step as a whole: a micro given there means nothing and would only split what belongs
+    // together.
     record.micro = hasMicro(record.phase) ? fields.index("micro") : kNoMicro;
     const std::string_view level = fields.textOr("level", "module");
     if (level == "op")
@@ -171,14 +171,17 @@ std::optional<TensorLine> parseTensor(JsonFields& fields)
         return std::nullopt;
 
     if ((!record.globalShape.empty() || !record.globalOffset.empty()) && !globalFits(record)) {
-        line.note = fmt::format("a piece of shape {} at {} does not fit into the whole of shape {}: what the record says about the whole is ignored",
-                                shapeText(record.shape), shapeText(record.globalOffset), shapeText(record.globalShape));
+        line.note = fmt::format(
+            "a piece of shape {} at {} does not fit into the whole of shape {}: what the record says about the whole is ignored",
+            shapeText(record.shape), shapeText(record.globalOffset), shapeText(record.globalShape));
         record.globalShape.clear();
         record.globalOffset.clear();
     }
     if (!elementCount(record.shape)) {
-        // Nothing may be computed with such a shape. Marked as not observed, no finding uses the record and every reader is prepared for it.
-        line.claimProblem = fmt::format("the shape {} is impossible: a size is negative, or the product overflows", shapeText(record.shape));
+        // Nothing may be computed with such a shape. Marked as not observed, no finding uses the record and every reader is prepared for
+        // it.
+        line.claimProblem
+            = fmt::format("the shape {} is impossible: a size is negative, or the product overflows", shapeText(record.shape));
         record.notObserved = line.claimProblem;
         record.digest.reset();
         record.stats.reset();

@@ -16,7 +16,7 @@ struct TensorLine {
     TensorRecord record;
     std::optional<Extent> claim;
     std::string claimProblem; ///< a claim that contradicts itself; the record is good without bytes
-    std::string note;         ///< something optional that was ignored, and why
+    std::string note; ///< something optional that was ignored, and why
 };
 
 std::optional<TensorLine> parseTensor(JsonFields& fields);

@@ -6,7 +6,7 @@ namespace forkpoint::bundle {
 
 std::string shownText(std::string_view text)
 {
-    constexpr std::size_t kShown = 120;
+    constexpr std::size_t kShown = 200;
     const bool cut = text.size() > kShown;
     if (cut) {
         std::size_t end = kShown;

@@ -39,7 +39,8 @@ public:
     void finish()
     {
         if (m_lines > kKept) {
-            file(Problem::Level::Warning, std::to_string(m_lines - kKept)
+            file(Problem::Level::Warning,
+                 std::to_string(m_lines - kKept)
                      + " more lines have problems, which are not listed. The file is damaged or was not written by a Forkpoint recorder.");
         }
     }

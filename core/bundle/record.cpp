@@ -10,8 +10,7 @@ constexpr std::array<std::string_view, 6> kPhases = {"start", "data", "forward",
 constexpr std::array<std::string_view, 9> kKinds
     = {"batch", "input", "output", "grad_output", "grad", "param", "buffer", "optimizer_state", "scale"};
 
-template <class T, std::size_t N>
-std::optional<T> valueOf(const std::array<std::string_view, N>& names, std::string_view name)
+template <class T, std::size_t N> std::optional<T> valueOf(const std::array<std::string_view, N>& names, std::string_view name)
 {
     for (std::size_t i = 0; i < N; ++i) {
         if (names[i] == name)

@@ -11,8 +11,7 @@ namespace forkpoint::bundle {
 
 namespace {
 
-template <class T, class ToDouble>
-RecordedStats collect(std::span<const std::byte> bytes, ToDouble toDouble)
+template <class T, class ToDouble> RecordedStats collect(std::span<const std::byte> bytes, ToDouble toDouble)
 {
     RecordedStats stats;
     stats.min = std::numeric_limits<double>::infinity();
@@ -44,8 +43,7 @@ RecordedStats collect(std::span<const std::byte> bytes, ToDouble toDouble)
     return stats;
 }
 
-template <class T>
-double plain(T value)
+template <class T> double plain(T value)
 {
     return static_cast<double>(value);
 }

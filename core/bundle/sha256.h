@@ -28,7 +28,7 @@ private:
     std::unique_ptr<State> m_state;
 };
 
-std::string hexText(const Digest& digest);                     ///< lower case
-std::optional<Digest> digestFromHex(std::string_view text);    ///< 64 hex digits
+std::string hexText(const Digest& digest); ///< lower case
+std::optional<Digest> digestFromHex(std::string_view text); ///< 64 hex digits
 
 } // namespace forkpoint::bundle

@@ -102,10 +102,11 @@ Result<VerifyReport> verify(const Bundle& bundle, Progress* progress, std::stop_
             const std::string where = fmt::format("{}/tensors.jsonl id {}", group.rank->folder.filename().string(), record->id);
             report.problems.push_back(
                 {Problem::Level::Warning, where,
-                 group.error ? fmt::format("the bytes of {} cannot be read: {}", describe(*record), group.error->text())
-                             : fmt::format("the bytes of {} do not have the digest that was recorded: they changed afterwards. Copy the bundle "
-                                           "again, and trust no comparison of this tensor",
-                                           describe(*record))});
+                 group.error
+                     ? fmt::format("the bytes of {} cannot be read: {}", describe(*record), group.error->text())
+                     : fmt::format("the bytes of {} do not have the digest that was recorded: they changed afterwards. Copy the bundle "
+                                   "again, and trust no comparison of this tensor",
+                                   describe(*record))});
         }
     }
     steps.finish();

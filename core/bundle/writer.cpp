@@ -158,8 +158,8 @@ ordered_json tensorJson(const TensorRecord& record)
     if (!record.notObserved.empty())
         line["not_observed"] = record.notObserved;
     if (const auto& stats = record.stats) {
-        line["stats"] = {{"min", number(stats->min)}, {"max", number(stats->max)}, {"mean", number(stats->mean)}, {"l2", number(stats->l2)},
-                         {"nan", stats->nan},         {"inf", stats->inf}};
+        line["stats"] = {{"min", number(stats->min)}, {"max", number(stats->max)}, {"mean", number(stats->mean)},
+                         {"l2", number(stats->l2)},   {"nan", stats->nan},         {"inf", stats->inf}};
     }
     if (record.digest)
         line["digest"] = hexText(*record.digest);
@@ -285,8 +285,9 @@ Result<void> RankWriter::tensor(TensorRecord record, std::span<const std::byte> 
     if (!bytes.empty() && bytes.size() != static_cast<std::size_t>(expected))
         return fail(ErrorCode::Usage, fmt::format("{} has {} bytes, but {} were given", what, expected, bytes.size()));
     if (record.step < 0 || record.call < 0 || (hasMicro(record.phase) && record.micro < 0)) {
-        return fail(ErrorCode::Usage, fmt::format("step {}, micro {}, call {} must not be negative in phase {}", record.step, record.micro,
-                                                  record.call, name(record.phase)));
+        return fail(ErrorCode::Usage,
+                    fmt::format("step {}, micro {}, call {} must not be negative in phase {}", record.step, record.micro, record.call,
+                                name(record.phase)));
     }
     if (!hasMicro(record.phase))
         record.micro = kNoMicro;
@@ -347,7 +348,7 @@ Result<void> RankWriter::module(const ModuleRecord& module)
 
 Result<void> RankWriter::call(const CallRecord& call)
 {
-    ordered_json line = {{"type", "call"}, {"step", call.step},     {"micro", call.micro}, {"module", call.module},
+    ordered_json line = {{"type", "call"},    {"step", call.step},   {"micro", call.micro}, {"module", call.module},
                          {"call", call.call}, {"order", call.order}, {"parent", nullptr},   {"parent_call", nullptr}};
     if (call.parent) {
         line["parent"] = *call.parent;
@@ -363,8 +364,8 @@ Result<void> RankWriter::call(const CallRecord& call)
 
 Result<void> RankWriter::backward(const BackwardRecord& backward)
 {
-    ordered_json line = {{"type", "backward"}, {"step", backward.step},   {"micro", backward.micro},
-                         {"root", backward.root}, {"order", backward.order}};
+    ordered_json line
+        = {{"type", "backward"}, {"step", backward.step}, {"micro", backward.micro}, {"root", backward.root}, {"order", backward.order}};
     if (!backward.source.empty())
         line["source"] = backward.source;
     return appendLine(m_state->graph, line);
@@ -372,8 +373,13 @@ Result<void> RankWriter::backward(const BackwardRecord& backward)
 
 Result<void> RankWriter::edge(const EdgeRecord& edge)
 {
-    return appendLine(m_state->graph, {{"type", "edge"}, {"step", edge.step}, {"micro", edge.micro}, {"from", portJson(edge.from)},
-                                       {"to", portJson(edge.to)}, {"direct", edge.direct}});
+    return appendLine(m_state->graph,
+                      {{"type", "edge"},
+                       {"step", edge.step},
+                       {"micro", edge.micro},
+                       {"from", portJson(edge.from)},
+                       {"to", portJson(edge.to)},
+                       {"direct", edge.direct}});
 }
 
 Result<void> RankWriter::tie(const std::vector<std::string>& names)

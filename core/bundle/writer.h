@@ -22,10 +22,10 @@ public:
     RankWriter& operator=(RankWriter&&) noexcept;
     ~RankWriter();
 
-    /// Appends a tensor. `record.id`, `digest`, `stats` and `bytes` are filled in here (id counts up); `bytes` must be elements x item size,
-    /// or empty for a record without bytes, which keeps the `digest` and `stats` it came with (a digest is required unless `notObserved`).
-    /// `record.bytes->codec`, `filter`, `frameSize`, if present, choose the storage. Complex tensors get no stats. Fails with Usage for a record
-    /// that the format has no place for, WriteFailed; after WriteFailed nothing more is written.
+    /// Appends a tensor. `record.id`, `digest`, `stats` and `bytes` are filled in here (id counts up); `bytes` must be elements x item
+    /// size, or empty for a record without bytes, which keeps the `digest` and `stats` it came with (a digest is required unless
+    /// `notObserved`). `record.bytes->codec`, `filter`, `frameSize`, if present, choose the storage. Complex tensors get no stats. Fails
+    /// with Usage for a record that the format has no place for, WriteFailed; after WriteFailed nothing more is written.
     Result<void> tensor(TensorRecord record, std::span<const std::byte> bytes);
     Result<void> call(const CallRecord& call);
     Result<void> module(const ModuleRecord& module);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 namespace forkpoint::curves {
@@ -22,45 +21,59 @@ constexpr double kOnsetFloors = 100; ///< as for divergent
 bool isLoss(const std::string& name) { return name == "loss"; }
 
 /// The loss of every step of a side. All steps of a run are weighted like its first compared one; ranks that were compared one by one count
-/// equally.
+/// equally. A step that some rank did not finish has no loss: what is missing is not NaN. Ranks without any loss (earlier stages of a pipeline)
+/// do not count.
 std::vector<Point> lossPoints(const Side& side, const SideWeights& weights, std::int32_t shift)
 {
-    std::map<std::int32_t, std::set<std::int32_t>> micros;
-    for (const auto* rank : side.ranks) {
-        for (const auto& scalar : rank->scalars) {
+    std::map<std::int32_t, std::map<std::pair<std::int32_t, std::size_t>, double>> steps; // step -> (micro, rank) -> loss
+    std::set<std::size_t> ranks;
+    for (std::size_t r = 0; r < side.ranks.size(); ++r) {
+        for (const auto& scalar : side.ranks[r]->scalars) {
             if (isLoss(scalar.name)) {
-                micros[scalar.step].insert(std::max(scalar.micro, 0));
+                steps[scalar.step][{ std::max(scalar.micro, 0), r }] = scalar.value;
+                ranks.insert(r);
             }
         }
     }
-    std::vector<std::size_t> ranks(side.ranks.size());
-    std::iota(ranks.begin(), ranks.end(), 0u);
     std::vector<Point> points;
-    for (const auto& [step, set] : micros) {
-        const std::vector<std::int32_t> list(set.begin(), set.end());
+    for (const auto& [step, losses] : steps) {
+        LossGrid grid;
+        std::int32_t micro = -1;
+        for (const auto& [cell, loss] : losses) { // micro-step by micro-step
+            if (cell.first != micro) {
+                grid.emplace_back();
+                micro = cell.first;
+            }
+            grid.back().push_back(loss);
+        }
+        if (losses.size() != ranks.size() * grid.size()) {
+            continue;
+        }
         SideWeights own = weights;
         if (own.ranks == Reduction::One && ranks.size() > 1) {
             own.ranks = Reduction::Mean;
         }
         own.weight = (own.ranks == Reduction::Mean ? 1.0 / static_cast<double>(ranks.size()) : 1.0)
-            * (own.micros == Reduction::Mean ? 1.0 / static_cast<double>(list.size()) : 1.0);
-        points.push_back({ step - shift, totalLoss(lossGrid(side, step, ranks, list), own) });
+            * (own.micros == Reduction::Mean ? 1.0 / static_cast<double>(grid.size()) : 1.0);
+        points.push_back({ step - shift, totalLoss(grid, own) });
     }
     return points;
 }
 
 std::map<std::string, std::vector<Point>> otherScalars(const Side& side, std::int32_t shift)
 {
-    std::map<std::string, std::vector<Point>> out;
-    if (side.ranks.empty()) {
-        return out;
-    }
-    for (const auto& scalar : side.ranks.front()->scalars) {
-        if (!isLoss(scalar.name)) {
-            auto& points = out[scalar.name];
-            if (points.empty() || points.back().step != scalar.step - shift) {
-                points.push_back({ scalar.step - shift, scalar.value });
+    std::map<std::string, std::map<std::int32_t, double>> series; // of several values of a step the first
+    if (!side.ranks.empty()) {
+        for (const auto& scalar : side.ranks.front()->scalars) {
+            if (!isLoss(scalar.name)) {
+                series[scalar.name].emplace(scalar.step - shift, scalar.value);
             }
+        }
+    }
+    std::map<std::string, std::vector<Point>> out;
+    for (const auto& [name, values] : series) {
+        for (const auto& [step, value] : values) {
+            out[name].push_back({ step, value });
         }
     }
     return out;

@@ -121,8 +121,10 @@ void Assessor::judgeLanes(std::size_t pair, const Scale& scale, PairResult& resu
     double measuredMaxAbs = 0;
     if (m_noise && result.unitRoundoff > 0) {
         if (const auto found = m_noise->find(m_alignment.pairs[pair].id); found != m_noise->end()) {
-            floor = std::max(floor, kNoiseMargin * found->second.error);
-            measuredMaxAbs = kNoiseMargin * found->second.maxAbs;
+            if (const double measured = kNoiseMargin * found->second.error; measured > floor) {
+                floor = measured;
+                measuredMaxAbs = kNoiseMargin * found->second.maxAbs;
+            }
         }
     }
     result.judgements.clear();
@@ -239,9 +241,9 @@ void Assessor::followInputs(std::size_t pair, std::vector<PairResult>& results) 
     // After the first recorded update, what only grew from noise cannot be told from a defect without a measured floor at that step.
     const bool late = !m_alignment.steps.empty() && p.key.step > m_alignment.steps.front().step;
     const bool own = p.key.phase == Phase::Start || p.key.phase == Phase::Data;
+    // That includes structure: parameters that were rounded apart act on all rows alike.
     if (late && !own && isAboveFloor(result.severity) && result.severity != Severity::Invalid && allAboveAreUndecidable
-        && std::isfinite(result.ratio) && result.error <= kPlausibleGrowth * inheritable && (anyNoiseGrown || result.severity == Severity::Drift)
-        && !result.structured) {
+        && std::isfinite(result.ratio) && result.error <= kPlausibleGrowth * inheritable && (anyNoiseGrown || result.severity == Severity::Drift)) {
         result.undecidable = true;
         result.severity = Severity::Noise;
         result.note = fmt::format("not decidable without a noise run from step {}: may have grown from the rounding of an earlier update", p.key.step);

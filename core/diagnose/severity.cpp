@@ -87,7 +87,7 @@ Judgement judge(const metrics::PairStatistics& s, double unitRoundoff, double fl
     } else if (out.ratio > 1) {
         out.severity = Severity::Drift;
     } else {
-        out.structured = isStructured(s, unitRoundoff);
+        out.structured = measuredMaxAbs == 0 && isStructured(s, unitRoundoff);
         out.severity = out.structured ? Severity::Drift : Severity::Noise;
     }
     return out;

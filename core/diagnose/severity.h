@@ -34,7 +34,9 @@ struct Judgement {
     bool structured = false; ///< within the floor by size, but a factor or a bias runs through it (z > 6): drift
 };
 
-/// `statistics` of the pair, the floor, the scale, and `measuredMaxAbs`, the largest |d| that a repeat of A showed (0 if there was none).
+/// `statistics` of the pair, the floor, the scale, and `measuredMaxAbs`: the largest |d| that a repeat of A showed where it raised the floor, 0
+/// where the floor is estimated. A measured floor may be structured itself (another dropout mask), so structure alarms under an estimated
+/// one only.
 Judgement judge(const metrics::PairStatistics& statistics, double unitRoundoff, double floor, const Scale& scale, double measuredMaxAbs = 0);
 
 } // namespace forkpoint::diagnose

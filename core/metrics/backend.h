@@ -10,8 +10,8 @@
 
 namespace forkpoint::metrics {
 
-/// Partial result of one chunk; what backends produce and `PairStatistics` is finished from. Combining is done in chunk order by the caller,
-/// never by a backend, so that every backend and thread count gives the same result.
+/// Partial result of one chunk; what backends produce and `PairStatistics` is finished from. Combining is done in chunk order by the
+/// caller, never by a backend, so that every backend and thread count gives the same result.
 struct ChunkAccumulator; // core/metrics/chunk_accumulator.h
 
 /// A way to compute the element pass.
@@ -30,9 +30,9 @@ public:
 
 std::vector<const Backend*> backends(); ///< all compiled in, best first
 
-/// The backend that measure() uses: the one set by selectBackend, else FORKPOINT_BACKEND, else the best supported one. Fails with Usage, naming
-/// those that exist, if the environment names none of them or one that is not supported here; measure() then fails in the same words, since a
-/// wish that is silently ignored makes a test of that backend worthless.
+/// The backend that measure() uses: the one set by selectBackend, else FORKPOINT_BACKEND, else the best supported one. Fails with Usage,
+/// naming those that exist, if the environment names none of them or one that is not supported here; measure() then fails in the same
+/// words, since a wish that is silently ignored makes a test of that backend worthless.
 Result<const Backend*> chosenBackend();
 /// The same for those who only report it: the best supported one instead of a failure.
 const Backend& activeBackend();

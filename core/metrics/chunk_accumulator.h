@@ -5,8 +5,9 @@
 #include "core/metrics/pair_statistics.h"
 #include "core/metrics/wide.h"
 
-// What a backend makes of one chunk. Plain data without pointers, so that a GPU can write it and a test can compare it. A backend may form it
-// in any order it likes, as long as it always takes the same one; what is reported is then a function of the data and of the chunks alone.
+// What a backend makes of one chunk. Plain data without pointers, so that a GPU can write it and a test can compare it. A backend may form
+// it in any order it likes, as long as it always takes the same one; what is reported is then a function of the data and of the chunks
+// alone.
 namespace forkpoint::metrics {
 
 /// Mean and sum of squared deviations of n numbers, merged without cancellation (Chan, Golub, LeVeque: Updating formulae and a pairwise
@@ -34,9 +35,9 @@ struct Moments {
     }
 };
 
-/// The line d = slope * a fitted by least squares, with what it leaves over: sum of (d - slope * a)^2. The textbook form <d,d> - <a,d>^2/<a,a> loses
-/// everything below 1e-8 |d| to cancellation; this one is formed like the variance above, from residuals of each block and the spread of the
-/// blocks' slopes, and reaches about 1e-15 |d|. With d = B - A, slope = s - 1 and d - slope * a = B - s * A.
+/// The line d = slope * a fitted by least squares, with what it leaves over: sum of (d - slope * a)^2. The textbook form <d,d> -
+/// <a,d>^2/<a,a> loses everything below 1e-8 |d| to cancellation; this one is formed like the variance above, from residuals of each block
+/// and the spread of the blocks' slopes, and reaches about 1e-15 |d|. With d = B - A, slope = s - 1 and d - slope * a = B - s * A.
 struct ScaleFit {
     Wide weight; ///< <a,a>
     Wide slope;
@@ -100,10 +101,10 @@ struct SideAccumulator {
 
 /// Counters, extrema and sums over the pairs of a chunk; complex elements are two pairs. Sums are over pairs finite on both sides.
 ///
-/// Error of a sum of n terms t: with blocks of 256 numbers summed in 8 lanes (at most 32 + 3 additions deep), then blocks one by one within a
-/// chunk, then chunks one by one, at most (36 + blocks per chunk + chunks) u sum|t| with u = 2^-53, plus the rounding of each term: below
-/// 1e-12 sum|t| for 10^9 float32 elements in chunks of 1 MiB, and in practice far less (errors grow like the root of that count).
-/// Products of numbers up to float32 are exact in double; d itself carries the one rounding of its subtraction.
+/// Error of a sum of n terms t: with blocks of 256 numbers summed in 8 lanes (at most 32 + 3 additions deep), then blocks one by one within
+/// a chunk, then chunks one by one, at most (36 + blocks per chunk + chunks) u sum|t| with u = 2^-53, plus the rounding of each term: below
+/// 1e-12 sum|t| for 10^9 float32 elements in chunks of 1 MiB, and in practice far less (errors grow like the root of that count). Products
+/// of numbers up to float32 are exact in double; d itself carries the one rounding of its subtraction.
 struct ChunkAccumulator {
     std::int64_t count = 0, finite = 0, nanBoth = 0, infBothEqual = 0, bitEqual = 0, zeroMismatch = 0, allcloseViolations = 0;
     SideAccumulator a, b;

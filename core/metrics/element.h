@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
-// What is computed for one element, or one pair of elements. Shared by the backends: a GPU compiler sees the same text, so that integers and
-// extrema agree bit for bit. Hence nothing here but arithmetic: no containers, no allocation, no exceptions.
+// What is computed for one element, or one pair of elements. Shared by the backends: a GPU compiler sees the same text, so that integers
+// and extrema agree bit for bit. Hence nothing here but arithmetic: no containers, no allocation, no exceptions.
 #if defined(__CUDACC__)
 #define FORKPOINT_HD __host__ __device__
 #else
@@ -80,8 +80,8 @@ FORKPOINT_HD constexpr std::size_t partSize(DType dtype)
     return 1;
 }
 
-// The parts as stored, and their exact value in a wider type. Inline twins of the conversions in core/tensor/dtype.h, which are calls; the tests
-// hold the two against each other on every bit pattern.
+// The parts as stored, and their exact value in a wider type. Inline twins of the conversions in core/tensor/dtype.h, which are calls; the
+// tests hold the two against each other on every bit pattern.
 
 struct Float16Bits {
     std::uint16_t bits;

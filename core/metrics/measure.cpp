@@ -33,8 +33,8 @@ struct Buffers {
     ReadBuffer a, b, mask;
 };
 
-/// Hands out buffers by chunk and not by thread: a thread that waits inside a source's read (for frames that oneTBB decodes) may be given another
-/// chunk meanwhile, and must not overwrite what it has read for the first.
+/// Hands out buffers by chunk and not by thread: a thread that waits inside a source's read (for frames that oneTBB decodes) may be given
+/// another chunk meanwhile, and must not overwrite what it has read for the first.
 class BufferPool {
 public:
     std::unique_ptr<Buffers> take()
@@ -199,7 +199,8 @@ Result<PairStatistics> measurePair(const TensorSource& a, const TensorSource& b,
         return fail(ErrorCode::Usage, fmt::format("cannot compare shape {} with shape {}: they differ in the number of elements",
                                                   described(a.shape()), described(b.shape())));
     if (isComplex(a.dtype()) != isComplex(b.dtype()))
-        return fail(ErrorCode::Usage, fmt::format("cannot compare {} with {}: only one of them is complex", name(a.dtype()), name(b.dtype())));
+        return fail(ErrorCode::Usage,
+                    fmt::format("cannot compare {} with {}: only one of them is complex", name(a.dtype()), name(b.dtype())));
     if (mask != nullptr && mask->shape() != a.shape())
         return fail(ErrorCode::Usage,
                     fmt::format("the mask has shape {} and the tensor {}", described(mask->shape()), described(a.shape())));

@@ -16,11 +16,11 @@
 // counted and left out of everything else ("finite pairs" below), so that they never hide another error.
 //
 // Arithmetic: d is formed in float for types up to float32 (narrow types are widened exactly first), in double for float64, in 128 bits for
-// integers; products and sums are accumulated in double over fixed blocks that are combined in a fixed order, so that results do
-// not depend on the number of threads. Complex elements are compared as their real and imaginary parts, counted as two elements.
-// Pairs of different floating width are compared in the wider type, floating with integer in double. The error bound of the sums is stated in
-// chunk_accumulator.h. No result is NaN, and only normRatio can be infinite: sums carry their own exponent (wide.h), and what exceeds double's
-// range all the same (the norm of float64 data near 1e308) is given as double's largest number.
+// integers; products and sums are accumulated in double over fixed blocks that are combined in a fixed order, so that results do not depend
+// on the number of threads. Complex elements are compared as their real and imaginary parts, counted as two elements. Pairs of different
+// floating width are compared in the wider type, floating with integer in double. The error bound of the sums is stated in
+// chunk_accumulator.h. No result is NaN, and only normRatio can be infinite: sums carry their own exponent (wide.h), and what exceeds
+// double's range all the same (the norm of float64 data near 1e308) is given as double's largest number.
 namespace forkpoint::metrics {
 
 /// The element at which an extremum was found. Ties: the lowest flat index wins.
@@ -53,7 +53,8 @@ struct PairStatistics {
     std::int64_t nanBoth = 0, infBothEqual = 0; ///< coincidences: NaN on both; the same infinity on both
     std::int64_t bitEqual = 0;    ///< same bits (NaN payloads included); different widths: equal values after widening
     std::int64_t zeroMismatch = 0; ///< zero on one side only (among finite pairs)
-    /// Not |d| <= atol + rtol * |a|, a the reference: torch.isclose(B, A), with the threshold formed in double. NaN and unequal infinities violate.
+    /// Not |d| <= atol + rtol * |a|, a the reference: torch.isclose(B, A), the threshold formed in double. NaN and unequal infinities
+    /// violate.
     std::int64_t allcloseViolations = 0;
 
     Extremum maxAbs;   ///< |d|
@@ -67,7 +68,7 @@ struct PairStatistics {
     double cosine = 1;    ///< <A,B> / (|A| |B|); 1 if both are zero, 0 if one is
     double normRatio = 1; ///< |B| / |A|; 1 if both are zero, infinity if only A is
     double bestScale = 1; ///< s = <A,B> / <A,A>, the s that minimises |B - sA|; 1 if A is zero
-    double scaleResidual = 0; ///< |B - sA| / |B|; 0 if B is zero. From residuals of blocks (chunk_accumulator.h), good to about 1e-15 |d| / |B|
+    double scaleResidual = 0; ///< |B - sA| / |B|; 0 if B is zero. From residuals of blocks (ScaleFit), good to about 1e-15 |d| / |B|
     double normA = 0, normB = 0; ///< 2-norms over finite pairs
 
     // Is d unstructured? Under independent errors both are about N(0,1) (Wald statistic with heteroscedastic error estimate).
@@ -84,9 +85,10 @@ struct MeasureOptions {
     int threads = 0;                   ///< at most this many; 0: as many as oneTBB gives
 };
 
-/// Measures a pair of equal element counts (shapes may differ by a reshape; boxes are taken on A's chunks if shapes are equal, else both are
-/// read flattened; indices are of A's shape). Fails with Usage if the counts differ, one side is complex and the other not, the tolerances make
-/// no sense or the backend asked for does not exist; with the error of the first chunk that cannot be read; or with Cancelled.
+/// Measures a pair of equal element counts (shapes may differ by a reshape; boxes are taken on A's chunks if shapes are equal, else both
+/// are read flattened; indices are of A's shape). Fails with Usage if the counts differ, one side is complex and the other not, the
+/// tolerances make no sense or the backend asked for does not exist; with the error of the first chunk that cannot be read; or with
+/// Cancelled.
 Result<PairStatistics> measure(const TensorSource& a, const TensorSource& b, const MeasureOptions& options = {}, std::stop_token stop = {});
 
 /// As measure, counting only elements where mask(index) != 0; the mask is a bool or uint8 tensor of equal shape.

@@ -15,8 +15,8 @@
 //   5. sums, each in 8 lanes (number i in lane i mod 8) that are folded in halves, which is the order a vector unit would take.
 //
 // Types are dispatched per block, so the inner loops know theirs. A block of float64 numbers whose squares might leave double's range is
-// scaled by powers of two before step 5, and its sums carry the exponent (wide.h). Limit: within such a block, numbers below about 2^-500 of its
-// largest add nothing to sums of products.
+// scaled by powers of two before step 5, and its sums carry the exponent (wide.h). Limit: within such a block, numbers below about 2^-500
+// of its largest add nothing to sums of products.
 namespace forkpoint::metrics {
 namespace {
 

@@ -12,8 +12,8 @@ namespace forkpoint::metrics {
 /// and neither is that of 1e-200, but a norm, a cosine or a relative error made of them is. x86 has an 80-bit type for this; GPUs and
 /// other processors do not, so the exponent is carried beside the number instead.
 ///
-/// While m stays in [2^-200, 2^200], e is 0 and every operation is double's own. Beyond, powers of two are moved into e, which is exact: results
-/// are those of double arithmetic with an unbounded exponent, and repeat on every machine.
+/// While m stays in [2^-200, 2^200], e is 0 and every operation is double's own. Beyond, powers of two are moved into e, which is exact:
+/// results are those of double arithmetic with an unbounded exponent, and repeat on every machine.
 struct Wide {
     double m = 0;
     std::int32_t e = 0;

@@ -25,8 +25,8 @@ Result<void> checkBox(const Shape& shape, const Box& box)
     }
     if (!inside) {
         return fail(ErrorCode::Usage,
-                    fmt::format("the block at {} of size {} is not within a tensor of shape {}", shapeText(box.start), shapeText(box.extent),
-                                shapeText(shape)));
+                    fmt::format("the block at {} of size {} is not within a tensor of shape {}", shapeText(box.start),
+                                shapeText(box.extent), shapeText(shape)));
     }
     return {};
 }

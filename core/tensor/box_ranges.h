@@ -28,14 +28,14 @@ Result<void> checkBox(const Shape& shape, const Box& box);
 /// "[2, 3]"
 std::string shapeText(const Shape& shape);
 
-/// Walks a box's ranges in row-major order, each as long as it can be. Ranges ascend and never touch. The box must have passed checkBox; it and
-/// the shape must outlive the walk.
+/// Walks a box's ranges in row-major order, each as long as it can be. Ranges ascend and never touch. The box must have passed checkBox; it
+/// and the shape must outlive the walk.
 class RangeWalk {
 public:
     RangeWalk(const Shape& shape, const Box& box);
-    std::int64_t count() const { return m_count; }             ///< number of ranges, 0 for an empty box
+    std::int64_t count() const { return m_count; } ///< number of ranges, 0 for an empty box
     std::int64_t rangeLength() const { return m_rangeLength; } ///< elements of each range
-    bool next(FlatRange& range);                               ///< false at the end
+    bool next(FlatRange& range); ///< false at the end
 
 private:
     const Box& m_box;
@@ -48,11 +48,10 @@ private:
     std::int64_t m_done = 0;
 };
 
-/// Gathers a walk's ranges, densely, into `to`. Ranges that lie close together are fetched as one window of the flattened tensor, because asking
-/// for a kilobyte costs about as much as copying ten. `fetch(FlatRange) -> Result<std::span<const std::byte>>`; the span is used before the
-/// next call.
-template <class Fetch>
-Result<void> gatherRanges(RangeWalk& walk, std::size_t itemSize, std::span<std::byte> to, Fetch&& fetch)
+/// Gathers a walk's ranges, densely, into `to`. Ranges that lie close together are fetched as one window of the flattened tensor, because
+/// asking for a kilobyte costs about as much as copying ten. `fetch(FlatRange) -> Result<std::span<const std::byte>>`; the span is used
+/// before the next call.
+template <class Fetch> Result<void> gatherRanges(RangeWalk& walk, std::size_t itemSize, std::span<std::byte> to, Fetch&& fetch)
 {
     constexpr std::int64_t kGapBytes = 16 << 10;
     constexpr std::int64_t kWindowBytes = 1 << 20;

@@ -15,8 +15,8 @@ namespace {
 
 using Bytes = Result<std::span<const std::byte>>;
 
-// Parts have a buffer each, so that each keeps the frame it decompressed last while rows are dealt out in turn. Beyond this many they share:
-// a thousand ranks must not mean a thousand frames in memory per thread.
+// Parts have a buffer each, so that each keeps the frame it decompressed last while rows are dealt out in turn. Beyond this many they
+// share: a thousand ranks must not mean a thousand frames in memory per thread.
 constexpr std::size_t kPartBuffers = 64;
 
 /// Bytes of a tensor, if they can be addressed.
@@ -151,8 +151,8 @@ public:
         if (total == 0)
             return std::span<const std::byte>{};
 
-        // Pieces of samples, read in the order in which they lie in the source: neighbours there are fetched together and a compressed frame
-        // is opened once, however the rows are scattered here.
+        // Pieces of samples, read in the order in which they lie in the source: neighbours there are fetched together and a compressed
+        // frame is opened once, however the rows are scattered here.
         struct Piece {
             std::int64_t from, to, rows;
         };
@@ -204,15 +204,13 @@ private:
 };
 
 /// sums[i] += weight * element i of `bytes`. The product and the sum are rounded to double each, in the order of the parts.
-template <class Load>
-void accumulate(std::span<double> sums, double weight, Load load)
+template <class Load> void accumulate(std::span<double> sums, double weight, Load load)
 {
     for (std::size_t i = 0; i < sums.size(); ++i)
         sums[i] += weight * load(i);
 }
 
-template <class T>
-T loadAs(const std::byte* bytes, std::size_t index)
+template <class T> T loadAs(const std::byte* bytes, std::size_t index)
 {
     T value;
     std::memcpy(&value, bytes + index * sizeof(T), sizeof(T));
@@ -229,13 +227,17 @@ void accumulateBytes(std::span<double> sums, double weight, DType dtype, const s
     case DType::Complex64:
         return accumulate(sums, weight, [bytes](std::size_t i) { return static_cast<double>(loadAs<float>(bytes, i)); });
     case DType::Float16:
-        return accumulate(sums, weight, [bytes](std::size_t i) { return static_cast<double>(fromFloat16(loadAs<std::uint16_t>(bytes, i))); });
+        return accumulate(sums, weight,
+                          [bytes](std::size_t i) { return static_cast<double>(fromFloat16(loadAs<std::uint16_t>(bytes, i))); });
     case DType::BFloat16:
-        return accumulate(sums, weight, [bytes](std::size_t i) { return static_cast<double>(fromBFloat16(loadAs<std::uint16_t>(bytes, i))); });
+        return accumulate(sums, weight,
+                          [bytes](std::size_t i) { return static_cast<double>(fromBFloat16(loadAs<std::uint16_t>(bytes, i))); });
     case DType::Float8E4M3FN:
-        return accumulate(sums, weight, [bytes](std::size_t i) { return static_cast<double>(fromFloat8E4M3FN(loadAs<std::uint8_t>(bytes, i))); });
+        return accumulate(sums, weight,
+                          [bytes](std::size_t i) { return static_cast<double>(fromFloat8E4M3FN(loadAs<std::uint8_t>(bytes, i))); });
     case DType::Float8E5M2:
-        return accumulate(sums, weight, [bytes](std::size_t i) { return static_cast<double>(fromFloat8E5M2(loadAs<std::uint8_t>(bytes, i))); });
+        return accumulate(sums, weight,
+                          [bytes](std::size_t i) { return static_cast<double>(fromFloat8E5M2(loadAs<std::uint8_t>(bytes, i))); });
     case DType::Int64:
     case DType::Int32:
     case DType::Int16:
@@ -361,8 +363,9 @@ Result<TensorSourcePtr> memorySource(DType dtype, Shape shape, std::vector<std::
     if (!expected)
         return fail(ErrorCode::Usage, tooLarge(shape));
     if (*expected != bytes.size()) {
-        return fail(ErrorCode::Usage, fmt::format("a {} tensor of shape {} has {} bytes, but {} were given", name(dtype), shapeText(shape),
-                                                  *expected, bytes.size()));
+        return fail(
+            ErrorCode::Usage,
+            fmt::format("a {} tensor of shape {} has {} bytes, but {} were given", name(dtype), shapeText(shape), *expected, bytes.size()));
     }
     return std::make_shared<MemorySource>(dtype, std::move(shape), std::move(bytes));
 }
@@ -377,15 +380,17 @@ Result<TensorSourcePtr> concatSource(std::vector<TensorSourcePtr> parts, std::in
     const auto d = static_cast<std::size_t>(dim);
     for (std::size_t i = 1; i < parts.size(); ++i) {
         if (parts[i]->dtype() != parts.front()->dtype()) {
-            return fail(ErrorCode::Usage, fmt::format("parts to join have different types: part 0 is {}, part {} is {}",
-                                                      name(parts.front()->dtype()), i, name(parts[i]->dtype())));
+            return fail(ErrorCode::Usage,
+                        fmt::format("parts to join have different types: part 0 is {}, part {} is {}", name(parts.front()->dtype()), i,
+                                    name(parts[i]->dtype())));
         }
         Shape same = parts[i]->shape();
         if (same.size() == shape.size())
             same[d] = shape[d];
         if (same != shape) {
-            return fail(ErrorCode::Usage, fmt::format("parts to join along dimension {} do not fit: part 0 has shape {}, part {} has {}", dim,
-                                                      shapeText(parts.front()->shape()), i, shapeText(parts[i]->shape())));
+            return fail(ErrorCode::Usage,
+                        fmt::format("parts to join along dimension {} do not fit: part 0 has shape {}, part {} has {}", dim,
+                                    shapeText(parts.front()->shape()), i, shapeText(parts[i]->shape())));
         }
         if (__builtin_add_overflow(shape[d], parts[i]->shape()[d], &shape[d]))
             return fail(ErrorCode::Usage, fmt::format("the parts joined along dimension {} are larger than can be addressed", dim));
@@ -402,8 +407,8 @@ Result<TensorSourcePtr> rowMapSource(TensorSourcePtr source, std::vector<std::in
     const Shape& shape = source->shape();
     if (shape.empty() || rowsPerSample <= 0 || shape[0] % rowsPerSample != 0
         || shape[0] / rowsPerSample != static_cast<std::int64_t>(order.size())) {
-        return fail(ErrorCode::Usage, fmt::format("a tensor of shape {} does not have {} samples of {} rows", shapeText(shape), order.size(),
-                                                  rowsPerSample));
+        return fail(ErrorCode::Usage,
+                    fmt::format("a tensor of shape {} does not have {} samples of {} rows", shapeText(shape), order.size(), rowsPerSample));
     }
     std::vector<bool> seen(order.size(), false);
     for (const std::int64_t sample : order) {
@@ -429,12 +434,14 @@ Result<TensorSourcePtr> weightedSumSource(std::vector<TensorSourcePtr> parts, st
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const DType dtype = parts[i]->dtype();
         if (isInteger(dtype) || isComplex(dtype) != complex) {
-            return fail(ErrorCode::Usage, fmt::format("a sum needs floating-point parts, all real or all complex: part 0 is {}, part {} is {}",
-                                                      name(parts.front()->dtype()), i, name(dtype)));
+            return fail(ErrorCode::Usage,
+                        fmt::format("a sum needs floating-point parts, all real or all complex: part 0 is {}, part {} is {}",
+                                    name(parts.front()->dtype()), i, name(dtype)));
         }
         if (parts[i]->shape() != shape) {
-            return fail(ErrorCode::Usage, fmt::format("parts to sum have different shapes: part 0 has {}, part {} has {}", shapeText(shape), i,
-                                                      shapeText(parts[i]->shape())));
+            return fail(ErrorCode::Usage,
+                        fmt::format("parts to sum have different shapes: part 0 has {}, part {} has {}", shapeText(shape), i,
+                                    shapeText(parts[i]->shape())));
         }
         wide = wide || dtype == DType::Float64 || dtype == DType::Complex128;
     }
@@ -450,8 +457,9 @@ Result<TensorSourcePtr> reshapedSource(TensorSourcePtr source, Shape shape)
         return fail(ErrorCode::Usage, "no tensor to reshape");
     const std::optional<std::int64_t> elements = elementCount(shape);
     if (!elements || elements != elementCount(source->shape())) {
-        return fail(ErrorCode::Usage, fmt::format("a tensor of shape {} cannot be read with shape {}: the number of elements differs",
-                                                  shapeText(source->shape()), shapeText(shape)));
+        return fail(ErrorCode::Usage,
+                    fmt::format("a tensor of shape {} cannot be read with shape {}: the number of elements differs",
+                                shapeText(source->shape()), shapeText(shape)));
     }
     return std::make_shared<ReshapedSource>(std::move(source), std::move(shape));
 }

@@ -38,9 +38,9 @@ const Traits& traits(DType dtype)
     return kTraits[static_cast<std::size_t>(dtype)];
 }
 
-// Widens sign / exponent / mantissa fields to a float's bits. Every finite value of a type with at most 5 exponent and 10 mantissa bits is a
-// normal float, so subnormals are normalised by shifting the leading one out; nothing is rounded anywhere. `special` says that the topmost
-// exponent means infinity and NaN.
+// Widens sign / exponent / mantissa fields to a float's bits. Every finite value of a type with at most 5 exponent and 10 mantissa bits is
+// a normal float, so subnormals are normalised by shifting the leading one out; nothing is rounded anywhere. `special` says that the
+// topmost exponent means infinity and NaN.
 std::uint32_t widen(std::uint32_t sign, std::uint32_t exponent, std::uint32_t mantissa, int exponentBits, int mantissaBits, bool special)
 {
     const int bias = (1 << (exponentBits - 1)) - 1;

@@ -59,8 +59,8 @@ public:
     virtual const Shape& shape() const = 0;
 
     /// The elements of `box` in row-major order, box.elements() * itemSize(dtype()) bytes, aligned to the item size. Points into memory of
-    /// the source where the block is contiguous there, else into `buffer`. Fails with Usage if the box leaves the shape, Corrupt or Truncated
-    /// if the bytes are bad, Unreadable if the system refuses them.
+    /// the source where the block is contiguous there, else into `buffer`. Fails with Usage if the box leaves the shape, Corrupt or
+    /// Truncated if the bytes are bad, Unreadable if the system refuses them.
     virtual Result<std::span<const std::byte>> read(const Box& box, ReadBuffer& buffer) const = 0;
 
     /// Boxes that partition the tensor in row-major order, each contiguous in the flattened tensor, of about `targetBytes` (at least one

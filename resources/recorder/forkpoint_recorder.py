@@ -30,6 +30,7 @@ import argparse
 import atexit
 import builtins
 import collections
+import collections.abc
 import contextlib
 import ctypes
 import datetime
@@ -68,7 +69,7 @@ DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "float8_e4m3fn"
 
 PENDING_BATCHES = 64           # batches fetched and not yet consumed that we keep alive
 PENDING_BYTES = 256 << 20
-MAX_WALK = 20000               # autograd nodes visited to find the producers of one tensor
+MAX_WALK = 5000                # autograd nodes visited to find the producers of one tensor
 MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors
 
 torch = None                   # set by install(): this file is read before the script imports PyTorch
@@ -82,7 +83,7 @@ def say(text):
 # ------------------------------------------------------------------------------------------------ options
 
 
-class UsageError(Exception):
+class UsageError(ValueError):
     """A message for the user; the command line ends with status 2."""
 
 
@@ -92,6 +93,8 @@ class Options:
     def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, run_id=None):
         if level != "module":
             raise UsageError("--level %s is not available yet: this version records modules (--level module)" % level)
+        if not os.fspath(out).strip():
+            raise UsageError("--out needs the name of a folder")
         out = os.path.abspath(os.fspath(out))
         if not out.endswith(".forkpoint"):
             out += ".forkpoint"
@@ -178,9 +181,11 @@ def claim_output(options):
 class Masker:
     """Keeps secrets out of the bundle: the value of everything whose name says that it is one, wherever the value turns up again."""
 
-    SECRET = re.compile(r"token|key|secret|password", re.I)
+    WORDS = r"token|key|secret|passw(?:or)?d|pwd|credential|auth(?!ors?(?![a-z]))"
+    SECRET = re.compile(WORDS, re.I)
     OPTION = re.compile(r"--?([\w.-]+)")
-    PAIR = re.compile(r"""([\w.\-]*(?:token|key|secret|password)[\w.\-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&#;,"'})\]]+)""", re.I)
+    PAIR = re.compile(r"""([\w.\-]*(?:%s)[\w.\-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s&#;,"'})\]]+)""" % WORDS, re.I)
+    WELL_KNOWN = re.compile(r"\b(?:hf_|sk-|ghp_|github_pat_|xox[bp]-)[\w-]{8,}")
     USER = re.compile(r"\b([a-z][\w+.-]*://)[^\s/@]+@", re.I)
 
     def __init__(self):
@@ -215,6 +220,7 @@ class Masker:
     def text(self, text):
         text = self.PAIR.sub(lambda match: match.group(1) + "***", text)
         text = self.USER.sub(r"\1***@", text)
+        text = self.WELL_KNOWN.sub("***", text)
         for value in self.known:
             if value in text:
                 text = text.replace(value, "***")
@@ -222,7 +228,7 @@ class Masker:
 
     def value(self, value, name=""):
         """A plain value for JSON: secrets masked, tensors and objects turned into text."""
-        if name and self.SECRET.search(name) and not isinstance(value, (bool, dict)):
+        if name and self.SECRET.search(name) and not isinstance(value, bool):
             if isinstance(value, str):
                 self.learn(value)
             return "***"
@@ -306,12 +312,12 @@ def call_slots(args, kwargs):
 def on_host(tensor):
     """(contiguous dense CPU tensor with the local values, None), or (None, why that is not possible). May share memory with `tensor`."""
     try:
-        tensor = tensor.detach()
         local = getattr(tensor, "_local_tensor", None)
         if isinstance(local, torch.Tensor):                       # DTensor
             tensor = local
-        if hasattr(tensor, "elem") and hasattr(tensor, "completed"):
-            return None, "an asynchronous collective has not finished"
+        if hasattr(tensor, "trigger_wait"):                       # AsyncCollectiveTensor: wait for what is under way
+            tensor = tensor.trigger_wait()
+        tensor = tensor.detach()
         kind = type(tensor).__name__
         if kind in ("FakeTensor", "FunctionalTensor", "ProxyTorchDispatchMode"):
             return None, kind
@@ -591,6 +597,7 @@ class Names:
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
         self.optimized = set()                                    # ids of all parameters that an optimizer has
+        self.sharded = False                                      # FSDP was seen
         self.ddp = []                                             # weak references of the DistributedDataParallel modules found
 
     def paths(self, module):
@@ -651,7 +658,7 @@ class Names:
         training_step of the whole, so that the first module called is an inner one)."""
         best, seen = module, set()
         for value in self.visible():
-            if id(value) in seen or not isinstance(value, torch.nn.Module) or type(value).__name__ in ("ModuleList", "ModuleDict"):
+            if id(value) in seen or not issubclass(type(value), torch.nn.Module) or type(value).__name__ in ("ModuleList", "ModuleDict"):
                 continue
             seen.add(id(value))
             if value is best or not any(m is best for m in value.modules()):
@@ -721,6 +728,8 @@ class Names:
                     names.setdefault(id(parameter), (parameter, []))[1].append(join(path, name))
             if isinstance(module, torch.nn.parallel.DistributedDataParallel):
                 wrappers.append(module)
+            if any(cls.__name__ in ("FullyShardedDataParallel", "FSDPModule") for cls in type(module).__mro__):
+                self.sharded = True
         for wrapper in wrappers:
             self.mark_replicated(wrapper)
         for parameter, known_by in names.values():
@@ -789,6 +798,7 @@ class Flow:
     KEY = "forkpoint"
 
     def __init__(self):
+        self.given_up = 0                                         # walks that were too long
         self.clear()
 
     def clear(self):
@@ -843,7 +853,10 @@ class Flow:
                     found.append((label, False))
             return found
         found, seen, todo = [], set(), [(tensor.grad_fn, tensor.output_nr)]
-        while todo and len(seen) < MAX_WALK:
+        while todo:
+            if len(seen) == MAX_WALK:
+                self.given_up += 1
+                break
             node, number = todo.pop()
             if node is None or (node, number) in seen:
                 continue
@@ -999,6 +1012,15 @@ class Original:
         self.digests, self.hooked, self.recomputed = [], False, False
 
 
+class KnownOptimizer:
+    __slots__ = ("ref", "kind", "made", "stepped", "number")
+
+    def __init__(self, optimizer, made):
+        self.ref, self.number = weakref.ref(optimizer), None
+        self.kind = (type(optimizer), [[tuple(p.shape) for p in group["params"]] for group in optimizer.param_groups])
+        self.made, self.stepped = made, 0                         # in steps of all optimizers
+
+
 class Local(threading.local):
     """State of one thread: autograd runs backward on threads of its own for each device."""
 
@@ -1036,8 +1058,9 @@ def guarded(method):
 class Session:
     """The state of one recorded process: which step and micro-step it is in, and what of it is written.
 
-    A micro-step ends when the outermost backward returns. A step ends at the first batch, training forward or backward after an optimizer
-    step, so that several optimizers in a row share it. A process becomes a rank, with a folder, at its first training forward or backward.
+    A micro-step ends when the outermost backward returns; the next one begins with a batch, a training forward or a backward. A step ends at the
+    first of these after an optimizer step, so that several optimizers in a row share it. Calls of modules without parameters (metrics) begin
+    neither: they belong to what was. A process becomes a rank, with a folder, at its first training forward or backward.
     """
 
     def __init__(self, options):
@@ -1058,15 +1081,17 @@ class Session:
         self.calls_run = self.calls_recorded = self.evaluations = 0
         self.error = None
 
-        self.step, self.micro = 0, 0
+        self.step, self.micro, self.micro_done = 0, 0, False
         self.manual = False                                       # the script numbers its steps itself: rec.step(n)
         self.updated = False                                      # the optimizer has stepped, so the step ends at the next event
         self.in_backward = self.in_grad = 0
         self.optimizer_steps = 0                                  # counts, to see whether a GradScaler skipped one
 
-        self.optimizers, self.searched = [], False                # weak references, in order of appearance
+        self.optimizers, self.searched = [], False
         self.rates = {}                                           # (number of the optimizer, group) -> number of the learning rate
         self.loaders, self.loader_options = [], []                # weak references, and what rank.json says of each
+        # What rank.json says of optimizers and wrappers, as they were when they were first used.
+        self.optimizer_options, self.ddp_options = {}, []
         self.seeds, self.comm_hooks = [], {}
         self.declared = []                                        # (pattern, placement) of the user
         self.early = []                                           # scalars from before the first forward
@@ -1086,7 +1111,7 @@ class Session:
         self.reduced = {}                                         # parameter -> digest of its reduced gradient
         self.updated_parameters, self.buffers_written = set(), False
         self.entered = set()                                      # optimizers whose step this one has
-        self.scalar_names, self.user_calls = collections.Counter(), collections.Counter()
+        self.scalar_names = collections.Counter()
         self.clear_micro()
 
     def clear_micro(self):
@@ -1109,18 +1134,25 @@ class Session:
         say("recording of rank %d stopped at step %d: %s. The training goes on." % (self.rank, self.step, self.masker.text(why)))
 
     def advance(self):
-        """Called at a batch, a training forward or a backward: ends the step if the optimizer has stepped."""
+        """Called at a batch, a training forward or a backward: begins a step if the optimizer has stepped, a micro-step if backward has run."""
         if self.updated and not self.local.optimizers:
             self.updated = False
             if not self.manual:
                 self.begin_step(self.step + 1)
+        if self.micro_done:
+            self.release_held()
+            self.micro, self.micro_done = self.micro + 1, False
+            self.clear_micro()
+            self.batches.next_micro()
 
     def begin_step(self, number):
         self.release_held()
-        self.step, self.micro = number, 0
+        self.step, self.micro, self.micro_done = number, 0, False
         self.clear_step()
+        self.batches.next_micro()
         if self.step >= self.options.end:
             self.remove_hooks()
+            self.batches = Batches()
 
     def remove_hooks(self):
         for parameter in self.names.parameters.values():
@@ -1133,6 +1165,7 @@ class Session:
     def become_rank(self):
         if self.writer is not None:
             return
+        self.pid = os.getpid()
         if torch.utils.data.get_worker_info() is not None:        # a loader's worker
             self.dead = True
             return
@@ -1157,7 +1190,6 @@ class Session:
         for line in self.early:
             self.writer.scalar(**line)
         self.early = []
-        self.pid = os.getpid()
         # Registered this late, it runs before what the script registered earlier: leaving a process group may end the process.
         atexit.register(self.close)
         from multiprocessing import util                          # children of multiprocessing leave without atexit
@@ -1171,9 +1203,11 @@ class Session:
         value = dict(format="forkpoint-rank", version=FORMAT_VERSION, **self.run_fields("run"))
         value.update(rank=self.rank, status=status, steps=self.options.steps)
         if self.error:
-            value["error"] = self.masker.text(self.error)
+            value["error"] = self.error
         value.update(self.description.fields())
         missing = [{"what": what, "why": self.masker.text(why), "count": count} for (what, why), count in self.missed.items()]
+        if self.flow.given_up:
+            missing.append({"what": "edges", "why": "more than %d autograd nodes lie between two modules" % MAX_WALK, "count": self.flow.given_up})
         value["coverage"] = {"calls": self.calls_run, "calls_seen": self.calls_recorded, "evaluation": self.evaluations,
                              "tensors": self.writer.tensors, "bytes": self.writer.position, "not_observed": missing,
                              "cost_seconds": round(self.cost, 6)}
@@ -1191,7 +1225,8 @@ class Session:
     def fail(self, error):
         """Remember the exception that the script ends with."""
         text = str(error).strip().splitlines()
-        self.error = "%s: %s" % (type(error).__name__, text[0][:500]) if text else type(error).__name__
+        # The message is masked by itself: "KeyError: 'name'" would look like a secret.
+        self.error = "%s: %s" % (type(error).__name__, self.masker.text(text[0])[:500]) if text else type(error).__name__
 
     def close(self, error=None):
         """Complete the bundle. Safe to call twice."""
@@ -1225,6 +1260,15 @@ class Session:
     def put(self, tensor, phase, kind, module, micro=True, held=False, missing=None, **fields):
         """Write one tensor; returns its digest. With `held`, the record waits until it is known whether the tensor is the loss; with `missing`, it
         says why there is no value."""
+        try:
+            return self.put_or_raise(tensor, phase, kind, module, micro, held, missing, fields)
+        except OSError:
+            raise
+        except Exception as error:                                # one record is lost, not the state of the session
+            self.miss("%s of %s" % (kind, module or "the root"), "error in the recorder: %s: %s" % (type(error).__name__, str(error)[:200]))
+            return None
+
+    def put_or_raise(self, tensor, phase, kind, module, micro, held, missing, fields):
         dtype = str(tensor.dtype).replace("torch.", "")
         if dtype not in DTYPES:
             self.miss("%s of %s" % (kind, module), "dtype %s" % dtype)
@@ -1290,9 +1334,15 @@ class Session:
         """A pass over a loader begins; returns the loader's number."""
         number = next((number for number, ref in enumerate(self.loaders) if ref() is loader), None)
         if number is None:
-            number = len(self.loaders)
-            self.loaders.append(weakref.ref(loader))
-            self.loader_options.append(loader_options(loader))
+            options = loader_options(loader)
+            for number, ref in enumerate(self.loaders):           # made anew for each evaluation
+                if ref() is None and self.loader_options[number] == options:
+                    self.loaders[number] = weakref.ref(loader)
+                    break
+            else:
+                number = len(self.loaders)
+                self.loaders.append(weakref.ref(loader))
+                self.loader_options.append(options)
         self.batches.epoch(number)
         return number
 
@@ -1328,6 +1378,8 @@ class Session:
         if self.in_backward or self.in_grad:
             return self.recomputed_call(module, args, kwargs) if self.recording and not self.in_grad else None
         if stack:
+            if self.names.paths(module) is None and isinstance(module, torch.fx.GraphModule):
+                return self.push(Frame(module))                   # what a compiler has made of the caller's inside
             return self.nested_call(module, args, kwargs)
         return self.outermost_call(module, args, kwargs)
 
@@ -1341,13 +1393,15 @@ class Session:
             self.evaluations += 1
             self.batches.evaluated([tensor for _, tensor in inputs])
             return self.push(Frame(module))
-        self.advance()
+        if next(module.parameters(), None) is not None:
+            self.advance()
         self.become_rank()
         if self.dead:
             return None
         if self.recording:
             self.start(module)
-        self.put_batches(self.batches.consumed_by([tensor for _, tensor in inputs]))
+        if not self.micro_done:
+            self.put_batches(self.batches.consumed_by([tensor for _, tensor in inputs]))
         if not self.recording:
             return self.push(Frame(module))
         return self.call(module, inputs, None)
@@ -1376,6 +1430,10 @@ class Session:
         if fresh:
             self.names.refresh()
             self.hook_parameters()
+            if self.names.sharded:
+                self.missed["local gradients under FSDP", "it reduces them before a parameter has them"] = 1
+            for wrapper in [ref() for ref in self.names.ddp[len(self.ddp_options):]]:
+                self.ddp_options.append(ddp_options(wrapper, self.comm_hooks.get(id(wrapper))))
         for root, living in fresh:
             root.started_in = self.step
             self.put_parameters(living, "start")
@@ -1411,19 +1469,19 @@ class Session:
         if any(word in module._modules for word in WRAPPER_WORDS):
             frame.deferred = [(slot, tensor, tensor.detach().clone()) for slot, tensor in inputs]
         else:
-            self.open_call(frame, inputs)
+            self.open_call(frame, [(slot, tensor, tensor) for slot, tensor in inputs])
         return self.push(frame)
 
     def open_call(self, frame, inputs):
-        """Write the call's line, its inputs, and the edges that lead to them."""
+        """Write the call's line, its inputs, and the edges that lead to them: [(slot, tensor, the value that it had)]."""
         self.calls_run += 1
         frame.call = self.counts[frame.path]
         self.counts[frame.path] += 1
         frame.original = Original(frame.call, frame.parent, frame.parent_call)
         self.originals.setdefault(frame.path, []).append(frame.original)
         self.call_line(frame)
-        for slot, tensor in inputs:
-            frame.original.digests.append(self.put(tensor, "forward", "input", frame.path, call=frame.call, slot=slot))
+        for slot, tensor, value in inputs:
+            frame.original.digests.append(self.put(value, "forward", "input", frame.path, call=frame.call, slot=slot))
             self.put_edges(tensor, frame.path, frame.call, slot)
         self.calls_recorded += 1
 
@@ -1451,7 +1509,7 @@ class Session:
             return
         if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
             inputs, frame.deferred = frame.deferred, None
-            self.open_call(frame, [(slot, copy) for slot, _, copy in inputs])
+            self.open_call(frame, inputs)
         for slot, tensor in named_slots(output):
             if frame.recompute:
                 self.put(tensor, "backward", "output", frame.path, call=frame.call, slot=slot, recompute=True)
@@ -1566,9 +1624,7 @@ class Session:
             for parameter, gradient in self.gradients.values():
                 self.put_gradient(parameter, gradient)
             self.put_lost_views()
-        self.micro += 1
-        self.clear_micro()
-        self.batches.next_micro()
+        self.micro_done = True
 
     @guarded
     def output_gradients(self, gradients, outputs):
@@ -1601,12 +1657,13 @@ class Session:
             return
         key = parameter.full_name
         if self.reentrant or self.in_backward > 1:
-            if key in self.gradients_seen:
-                self.miss("gradient of %s" % key, "a part came from a recomputed segment after the rest was written")
+            part, why = on_host(gradient)                         # on the host: the device's memory is the training's
+            if key in self.gradients_seen or why:
+                self.miss("gradient of %s" % key, why or "a part came from a recomputed segment after the rest was written")
             elif key in self.gradients:
-                self.gradients[key] = (parameter, self.gradients[key][1] + gradient.detach())
+                self.gradients[key] = (parameter, self.gradients[key][1] + part)
             else:
-                self.gradients[key] = (parameter, gradient.detach().clone())
+                self.gradients[key] = (parameter, part.clone())
         elif key not in self.gradients_seen:
             self.put_gradient(parameter, gradient)
 
@@ -1621,22 +1678,30 @@ class Session:
         self.know_optimizer(optimizer)
 
     def know_optimizer(self, optimizer):
-        """Number of the optimizer, in order of appearance."""
-        for number, ref in enumerate(self.optimizers):
-            if ref() is optimizer:
-                break
-        else:
-            number = len(self.optimizers)
-            self.optimizers.append(weakref.ref(optimizer))
         self.names.optimized.update(id(p) for group in optimizer.param_groups for p in group["params"])
-        return number
+        for known in self.optimizers:
+            if known.ref() is optimizer:
+                return known
+        self.optimizers.append(KnownOptimizer(optimizer, self.optimizer_steps))
+        return self.optimizers[-1]
+
+    def number_of(self, optimizer):
+        """Number of an optimizer that steps, in the order of first steps. One that is built anew (after a checkpoint) takes the number of its
+        predecessor, which it resembles and which has not stepped since."""
+        known = self.know_optimizer(optimizer)
+        if known.number is None:
+            before = [other for other in self.optimizers if other.number is not None]
+            replaced = [other for other in before if other.kind == known.kind and other.stepped <= known.made]
+            known.number = replaced[0].number if replaced else len({other.number for other in before})
+            self.optimizers = [other for other in self.optimizers if other not in replaced]
+        return known.number
 
     def find_optimizers(self):
         """Optimizers made before the recorder was switched on are looked up once, among the variables of the callers."""
         if not self.optimizers and not self.searched:
             self.searched = True
             for value in self.names.visible():
-                if isinstance(value, torch.optim.Optimizer):
+                if issubclass(type(value), torch.optim.Optimizer):
                     self.know_optimizer(value)
 
     def parameters_of(self, optimizer, number):
@@ -1688,10 +1753,12 @@ class Session:
         self.before_update(optimizer)
 
     def before_update(self, optimizer):
-        number = self.know_optimizer(optimizer)
+        number = self.number_of(optimizer)
         if number in self.entered or self.writer is None or self.capturing():
             return                                                # a closure may be evaluated several times
         self.entered.add(number)
+        if len(self.optimizer_options.get(number, {"groups": ()})["groups"]) != len(optimizer.param_groups):
+            self.optimizer_options[number] = optimizer_options(optimizer)
         for group_number, group in enumerate(optimizer.param_groups):
             rate = self.rates.setdefault((number, group_number), len(self.rates))
             if "lr" in group:
@@ -1722,11 +1789,12 @@ class Session:
     @guarded
     def leave_optimizer(self, optimizer):
         self.optimizer_steps += 1
+        self.know_optimizer(optimizer).stepped = self.optimizer_steps
         self.updated = True
         if self.writer is None or self.capturing():
             return
         if self.recording:
-            owned = self.parameters_of(optimizer, self.know_optimizer(optimizer))
+            owned = self.parameters_of(optimizer, self.number_of(optimizer))
             if any(parameter in self.updated_parameters for _, parameter in owned):
                 self.miss("second update of the same parameters in one step", "a step has one record of each parameter")
                 return
@@ -1759,7 +1827,7 @@ class Session:
             self.scalar(self.numbered("skipped_step"), 1)
             if self.recording:
                 self.release_held()
-                for tensor, parameter in self.parameters_of(optimizer, self.know_optimizer(optimizer)):
+                for tensor, parameter in self.parameters_of(optimizer, self.number_of(optimizer)):
                     self.reduce(tensor, parameter)
             self.updated = True
 
@@ -1780,19 +1848,16 @@ class Session:
         self.become_rank()
         if not self.recording:
             return
-        name, micro = str(name), self.micro
-        if micro and not self.counts:                             # after the last backward: it still belongs to that micro-step
-            self.micro -= 1
+        name = str(name)
         if name not in self.names.described:
             self.names.described.add(name)
             self.writer.graph(type="module", path=name, **{"class": "Recorder.tensor", "parameters": [], "buffers": []})
         frame = Frame(None, name)
-        frame.call, frame.source = self.user_calls[name, self.micro], self.sources.caller()
-        self.user_calls[name, self.micro] += 1
+        frame.call, frame.source = self.counts[name], self.sources.caller()
+        self.counts[name] += 1
         self.call_line(frame)
         for slot, item in named_slots(tensor):
             self.put(item, "forward", "output", name, call=frame.call, slot=slot, placement=self.placement_of(name) or None)
-        self.micro = micro
 
     @guarded
     def user_placement(self, pattern, placement):
@@ -1837,9 +1902,8 @@ class Description:
         """The keys of rank.json that describe the run, as far as they are known by now."""
         session, value = self.session, self.session.masker.value
         result = dict(self.fixed)
-        config = {"argv": session.argv, "optimizers": self.attempt("optimizers", self.optimizers) or [], "loaders": session.loader_options,
-                  "ddp": self.attempt("ddp", self.ddp) or []}
-        result["config"] = {key: item if key == "argv" else value(item) for key, item in config.items()}
+        result["config"] = {"argv": session.argv, "optimizers": value(list(session.optimizer_options.values())),
+                            "loaders": value(session.loader_options), "ddp": value(session.ddp_options)}
         result["seeds"] = {"torch": session.seeds, "initial": self.initial_seed}
         distributed = torch.distributed
         if distributed.is_available() and distributed.is_initialized():     # scripts leave the process group before they end
@@ -1897,30 +1961,6 @@ class Description:
                 result[name] = read()
         return result
 
-    def optimizers(self):
-        result = []
-        for optimizer in [ref() for ref in self.session.optimizers]:
-            if optimizer is not None:
-                groups = [{key: item for key, item in group.items() if key not in ("params", "param_names")} for group in optimizer.param_groups]
-                result.append({"class": type(optimizer).__name__, "groups": groups})
-        return result
-
-    def ddp(self):
-        result = []
-        for module in [ref() for ref in self.session.names.ddp]:
-            if module is None:
-                continue
-            options = {name: getattr(module, name) for name in
-                       ("find_unused_parameters", "broadcast_buffers", "gradient_as_bucket_view", "static_graph") if hasattr(module, name)}
-            if hasattr(module, "bucket_bytes_cap"):
-                options["bucket_cap_mb"] = module.bucket_bytes_cap / (1 << 20)
-            options["mixed_precision"] = str(getattr(module, "mixed_precision", None))
-            hook = self.session.comm_hooks.get(id(module))
-            if hook:
-                options["comm_hook"] = hook
-            result.append(options)
-        return result
-
     def process_groups(self):
         distributed = torch.distributed
         c10d = sys.modules["torch.distributed.distributed_c10d"]
@@ -1959,12 +1999,29 @@ class Description:
 
         def git(*arguments):
             return subprocess.run(("git", "-C", folder) + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                  timeout=5, check=True, env=dict(os.environ, GIT_OPTIONAL_LOCKS="0")).stdout.decode().strip()
+                                  timeout=2, check=True, env=dict(os.environ, GIT_OPTIONAL_LOCKS="0")).stdout.decode().strip()
 
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             values["git_head"] = git("rev-parse", "HEAD")
             values["git_dirty"] = bool(git("status", "--porcelain", "--untracked-files=no"))
         return values
+
+
+def optimizer_options(optimizer):
+    groups = [{key: value for key, value in group.items() if key not in ("params", "param_names")} for group in optimizer.param_groups]
+    return {"class": type(optimizer).__name__, "groups": groups}
+
+
+def ddp_options(module, comm_hook):
+    values = {name: getattr(module, name) for name in ("find_unused_parameters", "broadcast_buffers", "gradient_as_bucket_view", "static_graph")
+              if hasattr(module, name)}
+    if hasattr(module, "bucket_bytes_cap"):
+        values["bucket_cap_mb"] = module.bucket_bytes_cap / (1 << 20)
+    if getattr(module, "mixed_precision", None):
+        values["mixed_precision"] = str(module.mixed_precision)
+    if comm_hook:
+        values["comm_hook"] = comm_hook
+    return values
 
 
 def loader_options(loader):
@@ -2071,7 +2128,9 @@ class Patches:
 
         def make_grad(original):
             def grad(*args, **kwargs):
-                if session.recording and not session.in_backward and not session.dead:
+                outputs = args[0] if args else kwargs.get("outputs")
+                real = all(type(tensor) is torch.Tensor for _, tensor in tensors_in(outputs))      # compilers trace with tensors of their own
+                if session.recording and not session.in_backward and not session.dead and real:
                     session.miss("gradients taken by torch.autograd.grad", "only backward is observed")
                 session.in_grad += 1
                 try:
@@ -2253,6 +2312,7 @@ def install(options):
     """Start recording in this process; PyTorch has been imported."""
     global torch, active
     torch = sys.modules["torch"]
+    import torch.fx as _                                          # noqa: F401
     active = Session(options)
     active.patches = Patches(active)
     active.patches.install()
@@ -2424,12 +2484,14 @@ def watch_exit():
 @contextlib.contextmanager
 def children_recorded(options, environment):
     """While open, Python processes that get `environment` are recorded. The folder lies beside the bundle: other nodes see it too."""
-    os.makedirs(os.path.dirname(options.out), exist_ok=True)
-    site = "%s.site-%s-%d" % (options.out, socket.gethostname(), os.getpid())
-    site = os.path.join(os.path.dirname(site), "." + os.path.basename(site))
-    os.makedirs(site, exist_ok=True)
-    with open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
-        file.write(SITECUSTOMIZE)
+    parent, name = os.path.split(options.out)
+    site = os.path.join(parent, ".%s.site-%s-%d" % (name, socket.gethostname(), os.getpid()))
+    try:
+        os.makedirs(site, exist_ok=True)
+        with open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
+            file.write(SITECUSTOMIZE)
+    except OSError as error:
+        raise UsageError("cannot write to %s: %s" % (parent, error.strerror)) from None
     environment["PYTHONPATH"] = os.pathsep.join([site] + [p for p in [environment.get("PYTHONPATH")] if p])
     environment[OPTIONS_VARIABLE] = options.to_json()
     owner = os.getpid()
@@ -2492,6 +2554,7 @@ def script_code(arguments, as_module):
         hint = "; to record a command, put -- before it" if shutil.which(path) else ""
         raise UsageError("cannot read %s: %s%s" % (path, error.strerror, hint)) from None
     sys.path[0] = os.path.dirname(os.path.abspath(path))
+    path = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     main.__file__, main.__spec__ = path, None
     try:
         return compile(source, path, "exec", dont_inherit=True), main, list(arguments)
@@ -2527,7 +2590,8 @@ def run_script(options, arguments, as_module):
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         raise error
     if error is not None:
-        sys.excepthook(type(error), error, error.__traceback__.tb_next)   # without our own frames
+        error.__traceback__ = error.__traceback__.tb_next         # without our own frame
+        sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(1)
 
 

@@ -371,6 +371,7 @@ class Steps(RecorderTest):
 
         rank = self.record(train, steps="0:2")
         self.assertEqual(rank.info["coverage"]["evaluation"], 2 + 4 * 4 * 2)
+        self.assertEqual([loader["batch_size"] for loader in rank.info["config"]["loaders"]], [3, 2])
         for step in (0, 1):
             self.assertEqual(rank.counts(step=step), {"start/param": 4, "data/batch": 2, "forward/input": 4, "forward/output": 5,
                                                       "backward/grad_output": 4, "backward/grad": 4, "reduce/grad": 4, "optimizer/param": 4})
@@ -554,6 +555,29 @@ class Data(RecorderTest):
                 self.step(x.clone(), target)
 
         self.assertEqual([ids for _, _, ids in self.ids(self.record(train))], [[0, 1, 2, 3], [4, 5, 6, 7]])
+
+    def test_metric_after_the_update_takes_no_batch(self):
+        class Metric(nn.Module):
+            def forward(self, out, y):
+                return (out.detach() - y).abs().max()
+
+        metric = Metric()
+
+        def train(_):
+            for x, y in DataLoader(data(), batch_size=2):
+                out = self.net(x)
+                F.mse_loss(out, y).backward()
+                metric(out, y)
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+                metric(out, y)
+
+        rank = self.record(train, steps="0:2")
+        self.assertEqual(self.ids(rank), [(0, 0, [0, 1]), (1, 0, [2, 3])])
+        self.assertEqual([(c["step"], c["micro"], c["call"]) for c in rank.lines_of("call", module="metric")],
+                         [(0, 0, 0), (0, 0, 1), (1, 0, 0), (1, 0, 1)])
+        self.assertIn("root !> metric:0", rank.edges())
+        self.assertEqual({r.get("micro") for r in rank.tensors}, {None, 0})
 
     def test_workers_and_dictionaries(self):
         def train(_):
@@ -814,6 +838,7 @@ class Names(RecorderTest):
         rank = self.record(train)
         self.assertEqual(self.roots(rank), ["", "MSELoss"] * 4)
         self.assertEqual(rank.counts(step=1), rank.counts(step=3))
+        self.assertEqual([rank.scalar("lr", step) for step in range(4)], [0.1] * 4)
         self.assertEqual(rank.record(step=1, phase="optimizer", module="fc1", param="bias")["digest"],
                          rank.record(step=2, phase="start", module="fc1", param="bias")["digest"])
 

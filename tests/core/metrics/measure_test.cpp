@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference.h"
 
+#include "core/tensor/composed_sources.h"
+
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 
 #include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <thread>
 
 namespace forkpoint::metrics {
 namespace {
@@ -139,8 +143,8 @@ TEST_P(EveryType, identicalTensors)
     EXPECT_EQ(same.maxAbs.index, 0);
     EXPECT_EQ(same.maxRel.index, 0);
     EXPECT_EQ(same.a, same.b);
-    for (const double zero : {same.meanAbs, same.meanDiff, same.rmse, same.diffNorm, same.relL2, same.relLinf, same.scaleResidual, same.factorZ,
-                              same.biasZ})
+    for (const double zero :
+         {same.meanAbs, same.meanDiff, same.rmse, same.diffNorm, same.relL2, same.relLinf, same.scaleResidual, same.factorZ, same.biasZ})
         EXPECT_EQ(zero, 0);
     for (const double one : {same.cosine, same.normRatio, same.bestScale})
         EXPECT_EQ(one, 1);
@@ -374,7 +378,8 @@ TEST(Measure, sidesOfDifferentMagnitude)
 TEST(Measure, denormalsCount)
 {
     const double least = 0x1p-149;
-    const PairStatistics result = measured(tensorOf(DType::Float32, {0, least, 3 * least}), tensorOf(DType::Float32, {least, least, 2 * least}));
+    const TestTensor a = tensorOf(DType::Float32, {0, least, 3 * least}), b = tensorOf(DType::Float32, {least, least, 2 * least});
+    const PairStatistics result = measured(a, b);
     EXPECT_EQ(result.zeroMismatch, 1);
     EXPECT_EQ(result.a.zeros, 1);
     EXPECT_EQ(result.maxAbs.value, least);
@@ -540,7 +545,8 @@ TEST(Measure, requestsThatMakeNoSenseAreRefused)
     EXPECT_NE(message(measure(TestTensor(DType::Float32, {-1}, {}), three)), "");
     EXPECT_EQ(message(measure(three, TestTensor(DType::Complex64, {3}, std::vector<std::byte>(24)))),
               "cannot compare float32 with complex64: only one of them is complex");
-    EXPECT_EQ(message(measureMasked(three, three, TestTensor(DType::Bool, {4}, std::vector<std::byte>(4)))), "the mask has shape [4] and the tensor [3]");
+    const TestTensor longMask(DType::Bool, {4}, std::vector<std::byte>(4));
+    EXPECT_EQ(message(measureMasked(three, three, longMask)), "the mask has shape [4] and the tensor [3]");
     EXPECT_EQ(message(measureMasked(three, three, three)), "a mask must be bool or uint8, not float32");
     EXPECT_NE(message(measure(three, three, {.rtol = -1})), "");
     EXPECT_NE(message(measure(three, three, {.atol = kNan})), "");
@@ -615,6 +621,76 @@ TEST(Measure, cancellation)
         ASSERT_FALSE(stopped);
         EXPECT_EQ(stopped.error().code, ErrorCode::Cancelled);
         EXPECT_LT(reads, 5 + threads);
+    }
+}
+
+// What metrics are for: sides that are read through other sources, into buffers.
+TEST(Measure, composedSourcesAreMeasuredAsTheTensorTheyStandFor)
+{
+    const TestTensor flat = ordinary(DType::BFloat16, 40 * 300, 110);
+    const TestTensor other = jittered(flat, 111);
+    const auto part = [](const TestTensor& tensor, std::size_t first, std::size_t rows) {
+        const auto bytes = tensor.bytes().subspan(first * 600, rows * 600);
+        return *memorySource(DType::BFloat16, {static_cast<std::int64_t>(rows), 300}, {bytes.begin(), bytes.end()});
+    };
+    const auto whole = part(flat, 0, 40);
+    const auto split = *concatSource({part(other, 0, 13), part(other, 13, 1), part(other, 14, 26)}, 0);
+    const auto result = measure(*whole, *split);
+    ASSERT_TRUE(result) << result.error().text();
+    test::expectAgrees(*result, test::referenceStatistics(flat, other, nullptr, {}));
+
+    std::vector<std::int64_t> order(40);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        order[i] = static_cast<std::int64_t>(i * 7 % 40);
+    const auto shuffled = *rowMapSource(split, order, 1);
+    const auto moved = measure(*rowMapSource(whole, order, 1).value(), *shuffled);
+    ASSERT_TRUE(moved) << moved.error().text();
+    EXPECT_EQ(moved->bitEqual, result->bitEqual);
+    EXPECT_EQ(moved->maxAbs.value, result->maxAbs.value);
+    EXPECT_NEAR(moved->relL2, result->relL2, 1e-13 * result->relL2);
+}
+
+// A source may use oneTBB itself. A thread that waits in there can be handed another chunk, which must not overwrite what it has read.
+TEST(Measure, sourcesMayReadInParallel)
+{
+    class Parallel final : public TensorSource {
+    public:
+        explicit Parallel(std::int64_t shift)
+            : m_shift(shift)
+        {
+        }
+        DType dtype() const override { return DType::Int32; }
+        const Shape& shape() const override { return m_shape; }
+        Result<std::span<const std::byte>> read(const Box& box, ReadBuffer& buffer) const override
+        {
+            const std::span<std::byte> bytes = buffer.take(static_cast<std::size_t>(box.extent[0]) * 4);
+            oneapi::tbb::parallel_for(std::int64_t{0}, box.extent[0], [&](std::int64_t i) {
+                const auto value = static_cast<std::int32_t>(box.start[0] + i + m_shift);
+                std::memcpy(bytes.data() + i * 4, &value, 4);
+            });
+            return std::span<const std::byte>(bytes);
+        }
+        std::vector<Box> preferredChunks(std::size_t) const override
+        {
+            std::vector<Box> boxes;
+            for (std::int64_t first = 0; first < m_shape[0]; first += 500)
+                boxes.push_back({{first}, {500}});
+            return boxes;
+        }
+
+    private:
+        std::int64_t m_shift;
+        Shape m_shape{100000};
+    };
+    const oneapi::tbb::global_control more(oneapi::tbb::global_control::max_allowed_parallelism, 4);
+    const Parallel a(0), b(3);
+    for (const int threads : {0, 2, 4}) {
+        const auto result = measure(a, b, {.threads = threads});
+        ASSERT_TRUE(result);
+        EXPECT_EQ(result->meanDiff, 3);
+        EXPECT_EQ(result->maxAbs.value, 3);
+        EXPECT_EQ(result->a.max, 99999);
+        EXPECT_EQ(result->bitEqual, 0);
     }
 }
 

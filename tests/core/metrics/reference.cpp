@@ -95,7 +95,8 @@ SideStatistics sideOf(const std::vector<Real>& all, DType dtype)
 void expectNear(const char* what, double got, double expected, double allowed)
 {
     if (!(std::fabs(got - expected) <= allowed) && got != expected)
-        ADD_FAILURE() << what << ": " << got << " instead of " << expected << ", off by " << std::fabs(got - expected) << ", allowed " << allowed;
+        ADD_FAILURE() << what << ": " << got << " instead of " << expected << ", off by " << std::fabs(got - expected) << ", allowed "
+                      << allowed;
 }
 
 void expectSame(const char* what, const Extremum& got, const Extremum& expected)
@@ -312,9 +313,13 @@ std::vector<std::uint64_t> bitsOf(const PairStatistics& statistics)
 
 void expectNoNan(const PairStatistics& s)
 {
-    for (const double number : {s.a.min, s.a.max, s.a.mean, s.a.std, s.a.norm, s.b.min, s.b.max, s.b.mean, s.b.std, s.b.norm, s.maxAbs.value,
-                                s.maxAbs.a, s.maxAbs.b, s.maxRel.value, s.maxRel.a, s.maxRel.b, s.meanAbs, s.meanDiff, s.rmse, s.diffNorm,
-                                s.relL2, s.relLinf, s.cosine, s.bestScale, s.scaleResidual, s.normA, s.normB, s.factorZ, s.biasZ})
+    for (const SideStatistics* side : {&s.a, &s.b}) {
+        for (const double number : {side->min, side->max, side->mean, side->std, side->norm})
+            EXPECT_TRUE(std::isfinite(number));
+    }
+    for (const double number :
+         {s.maxAbs.value, s.maxAbs.a, s.maxAbs.b, s.maxRel.value, s.maxRel.a, s.maxRel.b, s.meanAbs, s.meanDiff, s.rmse, s.diffNorm, s.relL2,
+          s.relLinf, s.cosine, s.bestScale, s.scaleResidual, s.normA, s.normB, s.factorZ, s.biasZ})
         EXPECT_TRUE(std::isfinite(number));
     EXPECT_FALSE(std::isnan(s.normRatio));
 }

@@ -7,8 +7,8 @@
 
 namespace forkpoint::metrics::test {
 
-/// The same statistics by the definitions in pair_statistics.h: one loop over the elements, sums in 80-bit floating point, second passes for
-/// variance and residual. Shares no code with core/metrics. `mask` may be null.
+/// The same statistics by the definitions in pair_statistics.h: one loop over the elements, sums in 80-bit floating point, second passes
+/// for variance and residual. Shares no code with core/metrics. `mask` may be null.
 PairStatistics referenceStatistics(const TestTensor& a, const TestTensor& b, const TestTensor* mask, const MeasureOptions& options);
 
 /// Counters and extrema must be equal, sums within `tolerance` times the sum of the sizes of their terms. The default is the bound of

@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-// factorZ and biasZ decide whether a difference below the floor is structure. On independent errors they must be about N(0, 1), whatever the
-// sizes of the elements; on a factor or a bias they must stand out.
+// factorZ and biasZ decide whether a difference below the floor is structure. On independent errors they must be about N(0, 1), whatever
+// the sizes of the elements; on a factor or a bias they must stand out.
 namespace forkpoint::metrics {
 namespace {
 
@@ -74,7 +74,8 @@ TEST(Significance, additiveNoiseIsUnstructured)
 {
     expectStandardNormal(ratesOf([](unsigned seed) {
         const auto a = heavyTailed(seed);
-        return std::pair(test::tensorOf(DType::Float32, a), test::tensorOf(DType::Float32, sum(a, test::normalNumbers(kElements, seed + 1, 1e-3))));
+        const auto noise = test::normalNumbers(kElements, seed + 1, 1e-3);
+        return std::pair(test::tensorOf(DType::Float32, a), test::tensorOf(DType::Float32, sum(a, noise)));
     }));
 }
 

@@ -51,9 +51,8 @@ long double decodePart(DType dtype, const std::byte* at);
 /// The reverse, cutting off digits the type does not have and clamping to its finite range.
 void encodePart(DType dtype, double value, std::byte* at);
 
-/// A one-dimensional tensor of these real numbers (complex: pairs of them).
+/// A one-dimensional tensor of these real numbers (complex: pairs of them); floating types keep infinities and NaN.
 TestTensor tensorOf(DType dtype, const std::vector<double>& parts);
-/// The same with float64's bits for every type that can hold them: infinities and NaN are kept in floating types.
 std::vector<double> normalNumbers(std::size_t n, unsigned seed, double scale = 1);
 /// A tensor of random bits: every number there is, NaN and infinities and denormals included.
 TestTensor randomBits(DType dtype, std::int64_t elements, unsigned seed);

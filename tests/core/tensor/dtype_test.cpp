@@ -11,8 +11,9 @@
 namespace forkpoint {
 namespace {
 
-const DType kAll[] = {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16, DType::Float8E4M3FN, DType::Float8E5M2, DType::Int64,
-                      DType::Int32, DType::Int16, DType::Int8, DType::UInt8, DType::Bool, DType::Complex64, DType::Complex128};
+const DType kAll[]
+    = {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16, DType::Float8E4M3FN, DType::Float8E5M2, DType::Int64,
+       DType::Int32,   DType::Int16,   DType::Int8,    DType::UInt8,    DType::Bool,         DType::Complex64,  DType::Complex128};
 
 TEST(DType, NamesAreThoseOfTheFormat)
 {
@@ -21,8 +22,8 @@ TEST(DType, NamesAreThoseOfTheFormat)
         EXPECT_EQ(dtypeFromName(name(dtype)), dtype);
         names.emplace(name(dtype));
     }
-    const std::set<std::string> format = {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32",
-                                          "int16", "int8", "uint8", "bool", "complex64", "complex128"};
+    const std::set<std::string> format = {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64",
+                                          "int32",   "int16",   "int8",    "uint8",    "bool",          "complex64",   "complex128"};
     EXPECT_EQ(names, format);
     for (const char* other : {"", "float", "Float32", "float32 ", "float8_e4m3", "uint16"})
         EXPECT_EQ(dtypeFromName(other), std::nullopt) << other;
@@ -83,8 +84,7 @@ double byDefinition(unsigned bits, int exponentBits, int mantissaBits, bool hasI
     return sign * std::ldexp(1.0 + fraction, static_cast<int>(exponent) - bias);
 }
 
-template <class Decode>
-void checkAll(unsigned patterns, int exponentBits, int mantissaBits, bool hasInfinity, Decode decode)
+template <class Decode> void checkAll(unsigned patterns, int exponentBits, int mantissaBits, bool hasInfinity, Decode decode)
 {
     for (unsigned bits = 0; bits < patterns; ++bits) {
         const double expected = byDefinition(bits, exponentBits, mantissaBits, hasInfinity);
@@ -98,9 +98,15 @@ void checkAll(unsigned patterns, int exponentBits, int mantissaBits, bool hasInf
     }
 }
 
-TEST(DType, EveryFloat16) { checkAll(1u << 16, 5, 10, true, [](unsigned bits) { return fromFloat16(static_cast<std::uint16_t>(bits)); }); }
+TEST(DType, EveryFloat16)
+{
+    checkAll(1u << 16, 5, 10, true, [](unsigned bits) { return fromFloat16(static_cast<std::uint16_t>(bits)); });
+}
 
-TEST(DType, EveryBFloat16) { checkAll(1u << 16, 8, 7, true, [](unsigned bits) { return fromBFloat16(static_cast<std::uint16_t>(bits)); }); }
+TEST(DType, EveryBFloat16)
+{
+    checkAll(1u << 16, 8, 7, true, [](unsigned bits) { return fromBFloat16(static_cast<std::uint16_t>(bits)); });
+}
 
 TEST(DType, EveryFloat8E4M3FN)
 {

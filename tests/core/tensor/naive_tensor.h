@@ -29,8 +29,7 @@ struct NaiveTensor {
 };
 
 /// Calls `visit(index)` for every index of `extent` in row-major order.
-template <class Visit>
-void forEachIndex(const Shape& extent, Visit visit)
+template <class Visit> void forEachIndex(const Shape& extent, Visit visit)
 {
     if (std::find(extent.begin(), extent.end(), 0) != extent.end())
         return;
@@ -78,7 +77,8 @@ inline NaiveTensor randomTensor(Random& random, DType dtype, Shape shape)
     return {dtype, std::move(shape), randomBytes(random, size)};
 }
 
-inline Shape randomShape(Random& random, std::int64_t minRank = 0, std::int64_t maxRank = 4, std::int64_t minSize = 0, std::int64_t maxSize = 6)
+inline Shape randomShape(Random& random, std::int64_t minRank = 0, std::int64_t maxRank = 4, std::int64_t minSize = 0,
+                         std::int64_t maxSize = 6)
 {
     Shape shape(static_cast<std::size_t>(pick(random, minRank, maxRank)));
     for (std::int64_t& size : shape)

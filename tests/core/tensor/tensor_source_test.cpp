@@ -44,8 +44,8 @@ TEST(Box, LeavingTheShapeIsRefused)
     EXPECT_TRUE(checkBox(shape, {{0, 0}, {2, 3}}));
     EXPECT_TRUE(checkBox(shape, {{2, 3}, {0, 0}}));
     const Box bad[] = {
-        {{0}, {1}},          {{0, 0, 0}, {1, 1, 1}}, {{0, 0}, {1}},       {{-1, 0}, {1, 1}},     {{0, 0}, {3, 1}},
-        {{0, 1}, {1, 3}},    {{0, 0}, {1, -1}},      {{kMax, 0}, {1, 1}}, {{1, 0}, {kMax, 1}},   {{kMax, kMax}, {kMax, kMax}},
+        {{0}, {1}},       {{0, 0, 0}, {1, 1, 1}}, {{0, 0}, {1}},       {{-1, 0}, {1, 1}},   {{0, 0}, {3, 1}},
+        {{0, 1}, {1, 3}}, {{0, 0}, {1, -1}},      {{kMax, 0}, {1, 1}}, {{1, 0}, {kMax, 1}}, {{kMax, kMax}, {kMax, kMax}},
         {{0, 4}, {1, 0}},
     };
     for (const Box& box : bad) {
@@ -133,7 +133,7 @@ TEST(ContiguousChunks, PartitionInOrder)
 
 TEST(ContiguousChunks, AreOfAboutTheTarget)
 {
-    EXPECT_EQ(contiguousChunks({1000, 1000}, 4, 1 << 20).size(), 4u);       // 262 rows each
+    EXPECT_EQ(contiguousChunks({1000, 1000}, 4, 1 << 20).size(), 4u); // 262 rows each
     EXPECT_EQ(contiguousChunks({1 << 20}, 4, 1 << 20).size(), 4u);
     EXPECT_EQ(contiguousChunks({4, 1 << 20}, 1, 1 << 20).size(), 4u);
     EXPECT_EQ(contiguousChunks({2, 3, 1 << 19}, 4, 1 << 20).size(), 12u);
