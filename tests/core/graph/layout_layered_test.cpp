@@ -381,8 +381,13 @@ double threadSeconds()
 
 TEST(LayeredLayout, CancelLeavesQuickly)
 {
-    const auto nodes = boxes(40000);
-    const auto edges = randomEdges(40000, 80000, 3);
+#ifdef __SANITIZE_ADDRESS__
+    constexpr double kPromptly = 0.5;
+#else
+    constexpr double kPromptly = 0.1;
+#endif
+    const auto nodes = boxes(20000);
+    const auto edges = randomEdges(20000, 40000, 3);
     const double begin = threadSeconds();
     ASSERT_TRUE(layeredLayout(nodes, edges));
     const double whole = threadSeconds() - begin;
@@ -418,7 +423,7 @@ TEST(LayeredLayout, CancelLeavesQuickly)
         source.request_stop();
         worker.join();
         cancelledRuns += cancelled ? 1 : 0;
-        EXPECT_LT(used - atStop, 0.1) << share;
+        EXPECT_LT(used - atStop, kPromptly) << share;
     }
     EXPECT_GT(cancelledRuns, 0); // a late scheduler may let some of them finish
 }
