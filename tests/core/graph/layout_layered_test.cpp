@@ -115,6 +115,36 @@ TEST(LayeredLayout, FanHangsOnItsMiddle)
 )");
 }
 
+TEST(LayeredLayout, ABranchThatPassesALayerCountsForTheMiddle)
+{
+    Named named({ "norm", "q", "k", "v", "rope", "rope1", "proj" });
+    named.chain({ "norm", "q", "rope", "proj" }).chain({ "norm", "k", "rope1", "proj" }).chain({ "norm", "v", "proj" });
+    EXPECT_EQ(named.draw(), R"(
+        [norm]
+         / |\
+     /     |   \
+ [q]      [k]  [v]
+   |       |     |
+   |       |     |
+[rope]  [rope1]  |
+     \     |   /
+         \ |/
+        [proj]
+)");
+}
+
+TEST(LayeredLayout, AWalkAsideEnds)
+{
+    // Each node is entered at one point and left 40 to the right of it: straight throughout would be a staircase.
+    constexpr std::uint32_t kSize = 200;
+    std::vector<LayoutEdge> edges;
+    for (std::uint32_t v = 0; v + 1 < kSize; ++v) {
+        edges.push_back({ v, v + 1, 20, -20, false });
+    }
+    const auto layout = layeredLayout(boxes(kSize), edges).value();
+    EXPECT_LT(layout.width, 600);
+}
+
 TEST(LayeredLayout, SourcesStandJustAboveWhatTheyFeed)
 {
     EXPECT_EQ(Named({ "in", "a", "b", "w" }).chain({ "in", "a", "b" }).edge("w", "b", true).draw(), R"(
