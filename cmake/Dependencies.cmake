@@ -17,6 +17,9 @@ find_package(CLI11 REQUIRED)          # arguments of the programs
 find_package(GTest REQUIRED)          # tests
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd) # compressed frames
 
+find_package(benchmark QUIET)         # forkpoint-bench
+add_feature_info(Benchmarks benchmark_FOUND "Google Benchmark found (libbenchmark-dev): forkpoint-bench can be built")
+
 set(FORKPOINT_HAVE_CUDA OFF)
 if(FORKPOINT_CUDA)
     include(CheckLanguage)
@@ -35,3 +38,13 @@ if(FORKPOINT_LIBTORCH)
     endif()
 endif()
 add_feature_info(LibTorch FORKPOINT_HAVE_LIBTORCH "LibTorch found: the arbiter forkpoint-replay can be built")
+
+set(FORKPOINT_HAVE_QT OFF)
+if(FORKPOINT_GUI)
+    find_package(Qt6 6.4 COMPONENTS Widgets Svg PrintSupport Test LinguistTools)
+    find_package(QCustomPlotQt6 CONFIG QUIET)
+    if(Qt6_FOUND AND QCustomPlotQt6_FOUND)
+        set(FORKPOINT_HAVE_QT ON)
+    endif()
+endif()
+add_feature_info(Desktop FORKPOINT_HAVE_QT "Qt 6 and QCustomPlot found: the desktop program forkpoint")

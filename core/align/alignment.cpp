@@ -497,6 +497,12 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
             onlyB.push_back(step);
         }
     }
+    for (const auto& [side, steps] : { std::pair(&a, &stepsA), std::pair(&b, &stepsB) }) {
+        if (steps->empty()) {
+            return fail(ErrorCode::Truncated, "holds no readable tensor record: there is nothing to compare. forkpoint-cli info says what was found",
+                        side->bundle->path().string());
+        }
+    }
     if (common.empty()) {
         return fail(ErrorCode::Usage,
                     fmt::format("the runs have no recorded step in common (reference: {}; candidate: {}). Record the same steps of both, or give "

@@ -102,6 +102,15 @@ std::string planText(const StepPlan& plan, bool manyRanks, bool ranksMissing, bo
         if (rows.replicatedA || rows.replicatedB) {
             add(fmt::format("every rank of {} holds the same rows", rows.replicatedB ? "the candidate" : "the reference"));
         }
+        const auto& weights = plan.groups.front().weights;
+        for (const auto& [which, side] : { std::pair("reference", &weights.a), std::pair("candidate", &weights.b) }) {
+            if (weights.agreed && side->ranks == Reduction::Sum) {
+                add(fmt::format("the losses agree if the ranks of the {} are summed, not averaged", which));
+            }
+            if (weights.agreed && side->micros == Reduction::Mean) {
+                add(fmt::format("the losses agree if the micro-steps of the {} are averaged, not summed", which));
+            }
+        }
         for (const auto& group : plan.groups) {
             if (!group.weights.agreed) {
                 add(fmt::format("{}: ranks by mean, micro-steps by sum", lossesRecorded ? "the losses agree under no weighting" : "no losses were recorded"));

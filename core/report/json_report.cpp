@@ -226,7 +226,7 @@ Json jsonReport(const compare::Snapshot& comparison)
     Json out { { "schema", "forkpoint-comparison/1" }, { "producer", { { "name", "forkpoint-cli" }, { "version", FORKPOINT_VERSION } } } };
     out["runs"] = { { "reference", runJson(alignment.a) }, { "candidate", runJson(alignment.b) } };
     if (structure.noiseLabel) {
-        out["runs"]["noise"] = { { "name", *structure.noiseLabel } };
+        out["runs"]["noise"] = { { "name", *structure.noiseLabel }, { "pairs", structure.noisePairs }, { "above_estimated_floor", structure.noiseAbove } };
     }
     out["verdict"] = { { "severity", diagnose::name(outcome.verdict.severity) },
                        { "sentence", verdictSentence(comparison) },

@@ -116,11 +116,44 @@ std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
     return text;
 }
 
+namespace {
+
+/// The loss of later steps says what the recorded tensors cannot.
+std::string laterOnset(const compare::Snapshot& comparison)
+{
+    const auto& steps = comparison.structure().alignment.steps;
+    for (const auto& curve : comparison.outcome()->curves) {
+        if (curve.onset && !steps.empty() && *curve.onset > steps.back().step) {
+            return fmt::format(" But the {} departs at step {}, after the last compared step {}: record --steps {}:{} of both runs.", curve.name, *curve.onset,
+                               steps.back().step, std::max(0, *curve.onset - 1), *curve.onset + 1);
+        }
+    }
+    return {};
+}
+
+std::string oneSidedInputs(const compare::Snapshot& comparison, std::size_t pair)
+{
+    const auto& structure = comparison.structure();
+    constexpr std::size_t kNamed = 3;
+    std::size_t found = 0;
+    std::string out;
+    for (const auto input : structure.inputs.of[pair]) {
+        const auto status = structure.alignment.pairs[input].status;
+        if ((status == align::PairStatus::OnlyA || status == align::PairStatus::OnlyB) && ++found <= kNamed) {
+            out += fmt::format("{}{} exists in the {} only", out.empty() ? "; " : ", ", structure.alignment.pairs[input].id,
+                               status == align::PairStatus::OnlyA ? "reference" : "candidate");
+        }
+    }
+    return found > kNamed ? out + fmt::format(" (and {} more)", found - kNamed) : out;
+}
+
+} // namespace
+
 std::string verdictSentence(const compare::Snapshot& comparison)
 {
     const auto& verdict = comparison.outcome()->verdict;
     if (!verdict.fork) {
-        return agreement(comparison);
+        return agreement(comparison) + laterOnset(comparison);
     }
     const auto& pair = comparison.structure().alignment.pairs[verdict.fork->pair];
     const std::string where = pair.source.empty() ? "" : fmt::format(" at {}", pair.source);
@@ -136,7 +169,8 @@ std::string verdictSentence(const compare::Snapshot& comparison)
         ? "nothing recorded comes before it"
         : fmt::format("{} recorded {} it was computed from {}", verdict.fork->after.size(), verdict.fork->after.size() == 1 ? "tensor" : "tensors",
                       verdict.fork->after.size() == 1 ? "agrees" : "agree");
-    return fmt::format("The runs fork at {}{}: {}; {}.", place(pair), where, pairNumbers(comparison, verdict.fork->pair), after);
+    return fmt::format("The runs fork at {}{}: {}; {}{}.", place(pair), where, pairNumbers(comparison, verdict.fork->pair), after,
+                       oneSidedInputs(comparison, verdict.fork->pair));
 }
 
 Coverage coverageOf(const align::Side& side)
@@ -186,6 +220,11 @@ std::string coverageSentence(const compare::Snapshot& comparison)
         notObserved += coverage.notObserved.size();
         text += text.empty() ? "reference " : ", candidate ";
         text += coverage.calls < 0 ? "calls not counted" : fmt::format("{} of {} module calls", coverage.callsSeen, coverage.calls);
+        const auto& problems = side->bundle->problems();
+        const auto damage = std::count_if(problems.begin(), problems.end(), [](const auto& p) { return p.level == bundle::Problem::Level::Warning; });
+        if (damage > 0) {
+            text += fmt::format(" ({} problem{} in the bundle: see the notes)", damage, damage == 1 ? "" : "s");
+        }
         if (coverage.incompleteRanks > 0) {
             text += fmt::format(" ({} of {} ranks did not end regularly)", coverage.incompleteRanks, side->ranks.size());
         }

@@ -258,7 +258,7 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
     std::string out;
     std::size_t shown = 0, expected = 0;
     for (const auto& e : *context) {
-        if (e.expected) {
+        if (e.expected && !e.key.starts_with("argv")) {
             ++expected;
         } else if (shown++ < kContextLines) {
             out += "  " + wrapped(printable(fmt::format("{} {}: {} -> {}", e.section, e.key, e.a.empty() ? "(absent)" : e.a, e.b.empty() ? "(absent)" : e.b)),
@@ -273,7 +273,7 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
         return {};
     }
     if (expected > 0) {
-        out += "  " + wrapped(fmt::format("and {} that any two runs have (ports, ranks, arguments): see --json", expected), static_cast<std::size_t>(options.width), 2, 2)
+        out += "  " + wrapped(fmt::format("and {} that any two runs have (ports, ranks): see --json", expected), static_cast<std::size_t>(options.width), 2, 2)
             + "\n";
     }
     return heading(options.width < kNarrow ? "Environment, reference -> candidate" : "Configuration and environment, reference -> candidate", options) + out;
@@ -322,6 +322,18 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
     return out;
 }
 
+std::string floorText(const compare::Structure& structure)
+{
+    if (!structure.noiseLabel) {
+        return "estimated";
+    }
+    std::string text = fmt::format("measured with {} on {} pairs", printable(*structure.noiseLabel), structure.noisePairs);
+    if (structure.noiseAbove > 0) {
+        text += fmt::format("; {} of them exceed the estimated floor: is it really a repeat of the reference?", structure.noiseAbove);
+    }
+    return text;
+}
+
 } // namespace
 
 std::string textReport(const compare::Snapshot& comparison, const TextOptions& given)
@@ -338,8 +350,7 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
         + wrapped(printable(verdictSentence(comparison)), width, severity.size() + 2, severity.size() + 2) + "\n\n";
     out += fmt::format("  reference  {}\n", shortened(runText(structure.alignment.a), width - 13));
     out += fmt::format("  candidate  {}\n", shortened(runText(structure.alignment.b), width - 13));
-    out += fmt::format("  floor      {}\n",
-                       shortened(structure.noiseLabel ? "measured with " + printable(*structure.noiseLabel) : std::string("estimated"), width - 13));
+    out += fmt::format("  floor      {}\n", wrapped(floorText(structure), width, 13, 13));
     out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width, 13, 13));
     out += gatesText(comparison, options);
     out += forkText(comparison, options);

@@ -93,6 +93,8 @@ class Options:
     def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, run_id=None):
         if level != "module":
             raise UsageError("--level %s is not available yet: this version records modules (--level module)" % level)
+        if not os.fspath(out).strip():
+            raise UsageError("--out needs the name of a folder")
         out = os.path.abspath(os.fspath(out))
         if not out.endswith(".forkpoint"):
             out += ".forkpoint"
@@ -179,9 +181,11 @@ def claim_output(options):
 class Masker:
     """Keeps secrets out of the bundle: the value of everything whose name says that it is one, wherever the value turns up again."""
 
-    SECRET = re.compile(r"token|key|secret|password", re.I)
+    WORDS = r"token|key|secret|passw(?:or)?d|pwd|credential|auth(?!ors?(?![a-z]))"
+    SECRET = re.compile(WORDS, re.I)
     OPTION = re.compile(r"--?([\w.-]+)")
-    PAIR = re.compile(r"""([\w.\-]*(?:token|key|secret|password)[\w.\-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&#;,"'})\]]+)""", re.I)
+    PAIR = re.compile(r"""([\w.\-]*(?:%s)[\w.\-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s&#;,"'})\]]+)""" % WORDS, re.I)
+    WELL_KNOWN = re.compile(r"\b(?:hf_|sk-|ghp_|github_pat_|xox[bp]-)[\w-]{8,}")
     USER = re.compile(r"\b([a-z][\w+.-]*://)[^\s/@]+@", re.I)
 
     def __init__(self):
@@ -216,6 +220,7 @@ class Masker:
     def text(self, text):
         text = self.PAIR.sub(lambda match: match.group(1) + "***", text)
         text = self.USER.sub(r"\1***@", text)
+        text = self.WELL_KNOWN.sub("***", text)
         for value in self.known:
             if value in text:
                 text = text.replace(value, "***")

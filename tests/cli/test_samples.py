@@ -63,7 +63,7 @@ class SamplesTest(CommandLineTest):
             with self.subTest(name):
                 result = run_cli("verify", sample(name))
                 self.assertEqual((result.status, result.stderr), (0, ""))
-                self.assertTrue(result.stdout.endswith(": undamaged\n"), result.stdout)
+                self.assertTrue(result.stdout.endswith(": tensor bytes undamaged\n"), result.stdout)
                 self.assertLess(sum(path.stat().st_size for path in (ROOT / sample(name)).rglob("*")), MOST_BYTES)
 
     def test_nothing_in_them_names_the_machine_that_recorded_them(self):

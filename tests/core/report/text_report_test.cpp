@@ -289,12 +289,45 @@ TEST(TextReport, DifferencesOfTheEnvironmentAreListedOnce)
     for (auto* run : { &a, &b }) {
         run->rank()
             .output("fc", f32({ 1 }, { 1 }))
-            .info({ { "flags", { { "tf32_matmul", run == &b } } }, { "config", { { "argv", { run == &a ? "x" : "y" } } } } });
+            .info({ { "flags", { { "tf32_matmul", run == &b } } },
+                { "config", { { "argv", { run == &a ? "x" : "y" } } } },
+                { "environment", { { "env.MASTER_PORT", run == &a ? "1" : "2" } } } });
     }
     const auto text = textOf(Compared(a.side(), b.side()));
     EXPECT_TRUE(contains(text, "  flags tf32_matmul: false -> true\n"));
+    EXPECT_TRUE(contains(text, "  config argv.0: \"x\" -> \"y\"\n")) << "no alarm, but often the most telling line";
     EXPECT_TRUE(contains(text, "and 1 that any two runs have"));
     EXPECT_TRUE(contains(text, "  environment  differs       1 difference\n"));
+}
+
+TEST(Verdict, ALossThatDepartsAfterTheComparedStepsIsSaid)
+{
+    RecordedRun a("a"), b("b");
+    for (auto* run : { &a, &b }) {
+        run->rank().output("fc", f32({ 1 }, { 1 })).scalar("loss", 1.0);
+        run->rank().step(6).scalar("loss", run == &a ? 1.0 : 50.0);
+    }
+    const Compared compared(a.side(), b.side());
+    EXPECT_TRUE(contains(verdictSentence(compared.snapshot()), "the loss departs at step 6, after the last compared step 0: record --steps 5:7"));
+}
+
+TEST(Verdict, InputsOfTheForkOnOneSideAreNamed)
+{
+    RecordedRun a("a"), b("b");
+    a.rank().start("fc.weight", f32({ 1 }, { 1 })).output("fc", f32({ 1 }, { 1 }));
+    b.rank().output("fc", f32({ 1 }, { 2 }));
+    const Compared compared(a.side(), b.side());
+    EXPECT_TRUE(contains(verdictSentence(compared.snapshot()), "s0/start/param/fc.weight exists in the reference only"));
+}
+
+TEST(Gates, WhatOnlyOneSideHasIsNotCompared)
+{
+    RecordedRun a("a"), b("b");
+    a.rank().start("fc.weight", f32({ 1 }, { 1 })).output("fc", f32({ 1 }, { 1 }));
+    b.rank().output("fc", f32({ 1 }, { 1 }));
+    const auto text = textOf(Compared(a.side(), b.side()));
+    EXPECT_TRUE(contains(text, "  weights      not compared  1 unmatched\n"));
+    EXPECT_TRUE(contains(text, "  forward      ok            1 identical\n"));
 }
 
 TEST(Coverage, OfTheRecorder)
