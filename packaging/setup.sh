@@ -44,7 +44,6 @@ packages=(
     libzstd-dev         # compressed frames
     libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests
-    libbenchmark-dev    # forkpoint-bench
     python3             # structure tests and tests of the command line
     python3-jsonschema  # tests of the JSON report against its schema
     python3-torch       # the demo's runs and the recorder's tests

@@ -20,8 +20,24 @@ constexpr double kOnsetFloors = 100; ///< as for divergent
 
 bool isLoss(const std::string& name) { return name == "loss"; }
 
-/// The loss of every step of a side. All steps of a run are weighted like its first compared one; ranks that were compared one by one count
-/// equally. A step that some rank did not finish has no loss: what is missing is not NaN. Ranks without any loss (earlier stages of a pipeline)
+/// Ranks that have a loss: earlier stages of a pipeline have none.
+std::size_t ranksWithLoss(const Side& side)
+{
+    return static_cast<std::size_t>(std::count_if(side.ranks.begin(), side.ranks.end(), [](const auto* rank) {
+        return std::any_of(rank->scalars.begin(), rank->scalars.end(), [](const auto& scalar) { return isLoss(scalar.name); });
+    }));
+}
+
+/// Ranks that were compared one by one count equally.
+SideWeights combined(SideWeights weights, std::size_t ranks)
+{
+    if (weights.ranks == Reduction::One && ranks > 1) {
+        weights.ranks = Reduction::Mean;
+    }
+    return weights;
+}
+
+/// The loss of every step of a side. All steps of a run are weighted like its first compared one. A step that some rank did not finish has no loss: what is missing is not NaN. Ranks without any loss (earlier stages of a pipeline)
 /// do not count.
 std::vector<Point> lossPoints(const Side& side, const SideWeights& weights, std::int32_t shift)
 {
@@ -50,9 +66,6 @@ std::vector<Point> lossPoints(const Side& side, const SideWeights& weights, std:
             continue;
         }
         SideWeights own = weights;
-        if (own.ranks == Reduction::One && ranks.size() > 1) {
-            own.ranks = Reduction::Mean;
-        }
         own.weight = (own.ranks == Reduction::Mean ? 1.0 / static_cast<double>(ranks.size()) : 1.0)
             * (own.micros == Reduction::Mean ? 1.0 / static_cast<double>(grid.size()) : 1.0);
         points.push_back({ step - shift, totalLoss(grid, own) });
@@ -81,20 +94,19 @@ std::map<std::string, std::vector<Point>> otherScalars(const Side& side, std::in
 
 std::optional<std::int32_t> onset(const Overlay& curve, double floor)
 {
-    std::map<std::int32_t, double> b;
-    for (const auto& point : curve.b) {
-        b.emplace(point.step, point.value);
-    }
+    auto other = curve.b.begin();
     for (const auto& point : curve.a) {
-        const auto other = b.find(point.step);
-        if (other == b.end()) {
+        while (other != curve.b.end() && other->step < point.step) {
+            ++other;
+        }
+        if (other == curve.b.end() || other->step != point.step) {
             continue;
         }
-        if (std::isfinite(point.value) != std::isfinite(other->second)) {
+        if (std::isfinite(point.value) != std::isfinite(other->value)) {
             return point.step;
         }
-        const double scale = std::max(std::abs(point.value), std::abs(other->second));
-        if (std::isfinite(scale) && std::abs(other->second - point.value) > kOnsetFloors * floor * scale) {
+        const double scale = std::max(std::abs(point.value), std::abs(other->value));
+        if (std::isfinite(scale) && std::abs(other->value - point.value) > kOnsetFloors * floor * scale) {
             return point.step;
         }
     }
@@ -111,8 +123,10 @@ std::vector<Overlay> overlay(const align::Alignment& alignment, double lossFloor
     const auto* plan = alignment.steps.empty() || alignment.steps.front().groups.empty() ? nullptr : &alignment.steps.front().groups.front();
     Overlay loss;
     loss.name = "loss";
-    loss.a = lossPoints(alignment.a, plan ? plan->weights.a : SideWeights(), 0);
-    loss.b = lossPoints(alignment.b, plan ? plan->weights.b : SideWeights(), alignment.stepOffset);
+    loss.weightsA = combined(plan ? plan->weights.a : SideWeights(), ranksWithLoss(alignment.a));
+    loss.weightsB = combined(plan ? plan->weights.b : SideWeights(), ranksWithLoss(alignment.b));
+    loss.a = lossPoints(alignment.a, loss.weightsA, 0);
+    loss.b = lossPoints(alignment.b, loss.weightsB, alignment.stepOffset);
     loss.wholeRun = isWhole(alignment.a) && isWhole(alignment.b);
     if (loss.wholeRun) {
         loss.onset = onset(loss, lossFloor);
@@ -129,7 +143,7 @@ std::vector<Overlay> overlay(const align::Alignment& alignment, double lossFloor
         names.insert(name);
     }
     for (const auto& name : names) {
-        out.push_back({ name, std::move(a[name]), std::move(b[name]), std::nullopt, false });
+        out.push_back({ name, std::move(a[name]), std::move(b[name]), std::nullopt, false, {}, {} });
     }
     return out;
 }

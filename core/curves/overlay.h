@@ -19,9 +19,10 @@ struct Point {
 /// One scalar of both runs.
 struct Overlay {
     std::string name;
-    std::vector<Point> a, b;            ///< ascending steps
-    std::optional<std::int32_t> onset;  ///< first step from which the runs differ; only for the loss of whole runs
-    bool wholeRun = true;               ///< false: a single rank's log, which sets no onset
+    std::vector<Point> a, b; ///< ascending steps
+    std::optional<std::int32_t> onset; ///< first step from which the runs differ; only for the loss of whole runs
+    bool wholeRun = true; ///< false: a single rank's log, which sets no onset
+    align::SideWeights weightsA, weightsB; ///< the loss: how ranks and micro-steps were combined
 };
 
 /// The loss of the whole (parts weighted as the alignment found them to add up) first, then every other scalar of the first rank, by name.

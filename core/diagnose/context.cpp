@@ -56,7 +56,7 @@ void flatten(const nlohmann::json& value, const std::string& path, std::map<std:
 
 } // namespace
 
-std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a, const align::Side& b)
+std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, const align::Side& b)
 {
     if (a.ranks.empty() || b.ranks.empty()) {
         return std::nullopt;
@@ -82,13 +82,20 @@ std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a
             both[key].second = value;
         }
         for (const auto& [key, values] : both) {
-            if (values.first != values.second) {
-                out.push_back({ std::string(section), key, values.first, values.second, isExpected(section, key, values.first.empty() || values.second.empty()) });
-            }
+            out.push_back({ std::string(section), key, values.first, values.second, isExpected(section, key, values.first.empty() || values.second.empty()) });
         }
     }
-    std::stable_partition(out.begin(), out.end(), [](const ContextEntry& e) { return !e.expected; });
     return recorded ? std::optional(std::move(out)) : std::nullopt;
+}
+
+std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a, const align::Side& b)
+{
+    auto entries = contextEntries(a, b);
+    if (entries) {
+        std::erase_if(*entries, [](const ContextEntry& e) { return !e.differs(); });
+        std::stable_partition(entries->begin(), entries->end(), [](const ContextEntry& e) { return !e.expected; });
+    }
+    return entries;
 }
 
 } // namespace forkpoint::diagnose

@@ -16,9 +16,14 @@ struct ContextEntry {
     std::string key;     ///< "torch", "optimizers.0.groups.0.lr"
     std::string a, b;    ///< as JSON text; empty if absent on that side
     bool expected = false; ///< differs between any two runs (world size, ports, paths, command line): listed, but no alarm
+
+    bool differs() const { return a != b; }
 };
 
-/// Entries that differ between the first ranks of both sides; nullopt if neither side recorded any.
+/// Everything that the first ranks of both sides recorded of it, equal or not, by section and key; nullopt if neither side recorded any.
+std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, const align::Side& b);
+
+/// The entries that differ, unexpected ones first; nullopt if neither side recorded any.
 std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a, const align::Side& b);
 
 } // namespace forkpoint::diagnose

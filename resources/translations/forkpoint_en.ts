@@ -1,0 +1,152 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="en" sourcelanguage="en">
+<context>
+    <name>Errors</name>
+    <message numerus="yes">
+        <source>%1: %2, %3, steps %4, %n tensor(s)</source>
+        <comment>letter, name, ranks, steps</comment>
+        <translation>
+            <numerusform>%1: %2, %3, steps %4, %n tensor</numerusform>
+            <numerusform>%1: %2, %3, steps %4, %n tensors</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>PairWords</name>
+    <message numerus="yes">
+        <source>%n rank(s)</source>
+        <translation>
+            <numerusform>%n rank</numerusform>
+            <numerusform>%n ranks</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 of %n rank(s)</source>
+        <translation>
+            <numerusform>%1 of %n rank</numerusform>
+            <numerusform>%1 of %n ranks</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>VerdictWords</name>
+    <message numerus="yes">
+        <source>The runs are bit-identical in all %n compared tensor(s).</source>
+        <translation>
+            <numerusform>The runs are bit-identical in the one compared tensor.</numerusform>
+            <numerusform>The runs are bit-identical in all %n compared tensors.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs agree within rounding in all %n compared tensor(s); some tensors exist on one side only.</source>
+        <translation>
+            <numerusform>The runs agree within rounding in the one compared tensor; some tensors exist on one side only.</numerusform>
+            <numerusform>The runs agree within rounding in all %n compared tensors; some tensors exist on one side only.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs agree within rounding in all %n compared tensor(s).</source>
+        <translation>
+            <numerusform>The runs agree within rounding in the one compared tensor.</numerusform>
+            <numerusform>The runs agree within rounding in all %n compared tensors.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) bit-identical.</source>
+        <translation>
+            <numerusform>%n tensor bit-identical.</numerusform>
+            <numerusform>%n tensors bit-identical.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>All %n recorded tensor(s) it was computed from agree.</source>
+        <translation>
+            <numerusform>The one recorded tensor it was computed from agrees.</numerusform>
+            <numerusform>All %n recorded tensors it was computed from agree.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s) not observed</source>
+        <translation>
+            <numerusform>%n thing not observed</numerusform>
+            <numerusform>%n things not observed</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) on one side only</source>
+        <translation>
+            <numerusform>%n tensor on one side only</numerusform>
+            <numerusform>%n tensors on one side only</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n rank(s) did not end regularly</source>
+        <translation>
+            <numerusform>%n rank did not end regularly</numerusform>
+            <numerusform>%n ranks did not end regularly</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n pair(s) could not be read</source>
+        <translation>
+            <numerusform>%n pair could not be read</numerusform>
+            <numerusform>%n pairs could not be read</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::FindingsPanel</name>
+    <message numerus="yes">
+        <source>Not all of its inputs agree or were recorded. In agreement: %n</source>
+        <translation>
+            <numerusform>Not all of its inputs agree or were recorded. In agreement: %n</numerusform>
+            <numerusform>Not all of its inputs agree or were recorded. In agreement: %n</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Its %n recorded input(s) agree:</source>
+        <translation>
+            <numerusform>Its one recorded input agrees:</numerusform>
+            <numerusform>Its %n recorded inputs agree:</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::SeverityButton</name>
+    <message numerus="yes">
+        <source>%n pair(s). Click to list only these; several can be chosen.</source>
+        <translation>
+            <numerusform>%n pair. Click to list only these; several can be chosen.</numerusform>
+            <numerusform>%n pairs. Click to list only these; several can be chosen.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::StatusLine</name>
+    <message numerus="yes">
+        <source>%n pair(s) compared</source>
+        <translation>
+            <numerusform>%n pair compared</numerusform>
+            <numerusform>%n pairs compared</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 of %n pair(s) compared</source>
+        <translation>
+            <numerusform>%1 of %n pair compared</numerusform>
+            <numerusform>%1 of %n pairs compared</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::VerdictBar</name>
+    <message numerus="yes">
+        <source>%1 of %n pair(s) compared.</source>
+        <translation>
+            <numerusform>%1 of %n pair compared.</numerusform>
+            <numerusform>%1 of %n pairs compared.</numerusform>
+        </translation>
+    </message>
+</context>
+</TS>

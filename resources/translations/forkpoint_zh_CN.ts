@@ -1,0 +1,1886 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>Caption</name>
+    <message>
+        <source>coloured by severity</source>
+        <translation>按严重程度着色</translation>
+    </message>
+    <message>
+        <source>coloured by output error</source>
+        <translation>按输出误差着色</translation>
+    </message>
+    <message>
+        <source>coloured by new error</source>
+        <translation>按新增误差着色</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>partial: %1 of %2 pairs</source>
+        <translation>未完成：%1 / %2 对</translation>
+    </message>
+</context>
+<context>
+    <name>Errors</name>
+    <message>
+        <source>These runs cannot be compared like this</source>
+        <translation>这两次运行不能这样比较</translation>
+    </message>
+    <message>
+        <source>There is no such file or folder</source>
+        <translation>文件或文件夹不存在</translation>
+    </message>
+    <message>
+        <source>This is not a bundle</source>
+        <translation>这不是 bundle</translation>
+    </message>
+    <message>
+        <source>The system refuses to read the bundle</source>
+        <translation>系统拒绝读取该 bundle</translation>
+    </message>
+    <message>
+        <source>The bundle is damaged</source>
+        <translation>bundle 已损坏</translation>
+    </message>
+    <message>
+        <source>The bundle ends too early</source>
+        <translation>bundle 不完整，提前结束</translation>
+    </message>
+    <message>
+        <source>The bundle needs a newer Forkpoint</source>
+        <translation>该 bundle 需要更新版本的 Forkpoint</translation>
+    </message>
+    <message>
+        <source>The runs could not be compared</source>
+        <translation>无法比较这两次运行</translation>
+    </message>
+    <message>
+        <source>Check the path, or choose the bundle again.</source>
+        <translation>请检查路径，或重新选择 bundle。</translation>
+    </message>
+    <message>
+        <source>Choose the folder that the recorder wrote; it holds rank00000, rank00001 and so on.</source>
+        <translation>请选择记录器写出的文件夹，其中应有 rank00000、rank00001 等子文件夹。</translation>
+    </message>
+    <message>
+        <source>Check the permissions of the files and try again.</source>
+        <translation>请检查文件权限后重试。</translation>
+    </message>
+    <message>
+        <source>Copy it again from where it was recorded, or record it again; “forkpoint-cli verify” lists everything that is wrong with it.</source>
+        <translation>请从记录它的机器上重新复制，或重新记录；运行“forkpoint-cli verify”可列出其中的全部问题。</translation>
+    </message>
+    <message>
+        <source>Update this program, or record the run with a matching version.</source>
+        <translation>请更新本程序，或用相应版本重新记录。</translation>
+    </message>
+    <message>
+        <source>Choose other runs.</source>
+        <translation>请选择其他运行。</translation>
+    </message>
+    <message>
+        <source>%1: nothing could be read of %2</source>
+        <comment>letter of the run, path</comment>
+        <translation>%1：%2 中没有可读取的内容</translation>
+    </message>
+    <message numerus="yes">
+        <source>%1: %2, %3, steps %4, %n tensor(s)</source>
+        <comment>letter, name, ranks, steps</comment>
+        <translation>
+            <numerusform>%1：%2，%3，步 %4，%n 个张量</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>Gate</name>
+    <message>
+        <source>environment</source>
+        <translation>环境</translation>
+    </message>
+    <message>
+        <source>data</source>
+        <translation>数据</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>forward</source>
+        <translation>前向</translation>
+    </message>
+    <message>
+        <source>loss</source>
+        <translation>loss</translation>
+    </message>
+    <message>
+        <source>backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>reduce</source>
+        <translation>归约</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>优化器</translation>
+    </message>
+</context>
+<context>
+    <name>GateState</name>
+    <message>
+        <source>ok</source>
+        <translation>正常</translation>
+    </message>
+    <message>
+        <source>differs</source>
+        <translation>有差异</translation>
+    </message>
+    <message>
+        <source>fork</source>
+        <translation>分叉</translation>
+    </message>
+    <message>
+        <source>not recorded</source>
+        <translation>未记录</translation>
+    </message>
+</context>
+<context>
+    <name>Metrics</name>
+    <message>
+        <source>%1 (%2 %)</source>
+        <comment>count (share)</comment>
+        <translation>%1（%2 %）</translation>
+    </message>
+    <message>
+        <source>There A is %1 and B is %2.</source>
+        <translation>该处 A 为 %1，B 为 %2。</translation>
+    </message>
+    <message>
+        <source>× floor</source>
+        <translation>× 底噪</translation>
+    </message>
+    <message>
+        <source>The larger of error / floor and max |d| / (16 × floor × largest magnitude): up to 1 is noise, up to 100 drift, above divergent.</source>
+        <translation>取“误差 / 底噪”与“max |d| /（16 × 底噪 × 最大幅值）”中较大者：不超过 1 为噪声，不超过 100 为漂移，更大为偏离。</translation>
+    </message>
+    <message>
+        <source>error</source>
+        <translation>误差</translation>
+    </message>
+    <message>
+        <source>|B − A| / max(|A|, |B|, S) in the 2-norm. S applies to parameter gradients: the largest rms gradient in the module times √n.</source>
+        <translation>2-范数下的 |B − A| / max(|A|, |B|, S)。S 只用于参数梯度：模块内最大的均方根梯度乘以 √n。</translation>
+    </message>
+    <message>
+        <source>floor</source>
+        <translation>底噪</translation>
+    </message>
+    <message>
+        <source>What rounding explains: estimated from the narrowest type that computed it (32 u for float32 and wider, 4 u for half types), or measured by a repeat of A where that showed more. Integers have none.</source>
+        <translation>舍入所能解释的误差：按参与计算的最窄类型估计（float32 及更宽为 32 u，半精度类型为 4 u）；若重复运行 A 测得更大，则以实测为准。整数没有底噪。</translation>
+    </message>
+    <message>
+        <source>inherited</source>
+        <translation>继承误差</translation>
+    </message>
+    <message>
+        <source>Largest error among the recorded inputs of the pair.</source>
+        <translation>该张量对已记录的输入中最大的误差。</translation>
+    </message>
+    <message>
+        <source>new error here</source>
+        <translation>此处新增误差</translation>
+    </message>
+    <message>
+        <source>max(0, error − inherited): what this pair adds to what it was given.</source>
+        <translation>max(0, 误差 − 继承误差)：该张量对在其输入之上新增的误差。</translation>
+    </message>
+    <message>
+        <source>relative L2</source>
+        <translation>相对 L2</translation>
+    </message>
+    <message>
+        <source>|d| / max(|A|, |B|) in the 2-norm, over elements finite on both sides; 0 if both are zero. d = B − A.</source>
+        <translation>2-范数下的 |d| / max(|A|, |B|)，只计两侧均为有限值的元素；两侧均为零时为 0。d = B − A。</translation>
+    </message>
+    <message>
+        <source>relative L∞</source>
+        <translation>相对 L∞</translation>
+    </message>
+    <message>
+        <source>max |d| / max(max |A|, max |B|).</source>
+        <translation>max |d| / max(max |A|, max |B|)。</translation>
+    </message>
+    <message>
+        <source>max |d|</source>
+        <translation>max |d|</translation>
+    </message>
+    <message>
+        <source>Largest |B − A|, with its index; of several the first.</source>
+        <translation>最大的 |B − A| 及其下标；有多个时取第一个。</translation>
+    </message>
+    <message>
+        <source>max relative</source>
+        <translation>最大相对误差</translation>
+    </message>
+    <message>
+        <source>Largest |d| / max(|a|, |b|), the symmetric relative error; 0/0 is 0. Other tools divide by |b| alone.</source>
+        <translation>最大的 |d| / max(|a|, |b|)，即对称相对误差；0/0 记为 0。其他工具只除以 |b|。</translation>
+    </message>
+    <message>
+        <source>mean |d|</source>
+        <translation>平均 |d|</translation>
+    </message>
+    <message>
+        <source>Mean of |B − A|.</source>
+        <translation>|B − A| 的平均值。</translation>
+    </message>
+    <message>
+        <source>mean d (bias)</source>
+        <translation>平均 d（偏置）</translation>
+    </message>
+    <message>
+        <source>Mean of B − A: a bias where it is not small against mean |d|.</source>
+        <translation>B − A 的平均值：若与平均 |d| 相比不算小，则存在偏置。</translation>
+    </message>
+    <message>
+        <source>RMSE</source>
+        <translation>RMSE</translation>
+    </message>
+    <message>
+        <source>Square root of the mean of d².</source>
+        <translation>d² 平均值的平方根。</translation>
+    </message>
+    <message>
+        <source>cosine</source>
+        <translation>余弦</translation>
+    </message>
+    <message>
+        <source>&lt;A, B&gt; / (|A| |B|); 1 if both are zero, 0 if one is.</source>
+        <translation>&lt;A, B&gt; / (|A| |B|)；两侧均为零时为 1，仅一侧为零时为 0。</translation>
+    </message>
+    <message>
+        <source>norm ratio</source>
+        <translation>范数比</translation>
+    </message>
+    <message>
+        <source>|B| / |A|; 1 if both are zero.</source>
+        <translation>|B| / |A|；两侧均为零时为 1。</translation>
+    </message>
+    <message>
+        <source>best scale</source>
+        <translation>最佳比例</translation>
+    </message>
+    <message>
+        <source>s = &lt;A, B&gt; / &lt;A, A&gt;, the factor that minimises |B − s A|; 1 if A is zero.</source>
+        <translation>s = &lt;A, B&gt; / &lt;A, A&gt;，使 |B − s A| 最小的系数；A 为零时为 1。</translation>
+    </message>
+    <message>
+        <source>its residual</source>
+        <translation>其残差</translation>
+    </message>
+    <message>
+        <source>|B − s A| / |B| with the best scale s: small where one factor explains the whole difference.</source>
+        <translation>取最佳比例 s 时的 |B − s A| / |B|：若很小，则全部差异可由一个系数解释。</translation>
+    </message>
+    <message>
+        <source>bit-equal</source>
+        <translation>逐位相等</translation>
+    </message>
+    <message>
+        <source>Elements with the same bits; types of different width count as equal if the values are.</source>
+        <translation>各位完全相同的元素；类型宽度不同时，值相等即视为相等。</translation>
+    </message>
+    <message>
+        <source>allclose violations</source>
+        <translation>allclose 不符</translation>
+    </message>
+    <message>
+        <source>Elements with |d| &gt; atol + rtol × |a|, as torch.isclose(B, A) with rtol 1.3e-6 and atol 1e-5; NaN and unequal infinities violate.</source>
+        <translation>满足 |d| &gt; atol + rtol × |a| 的元素，同 torch.isclose(B, A)，rtol 为 1.3e-6，atol 为 1e-5；NaN 和不相等的无穷大也算不符。</translation>
+    </message>
+    <message>
+        <source>zero on one side</source>
+        <translation>仅一侧为零</translation>
+    </message>
+    <message>
+        <source>Elements that are zero on one side only.</source>
+        <translation>只在一侧为零的元素。</translation>
+    </message>
+    <message>
+        <source>factor z</source>
+        <translation>比例 z</translation>
+    </message>
+    <message>
+        <source>&lt;a, d&gt; / √Σ a² d²: about N(0, 1) if the errors are independent; beyond 6 a factor runs through the difference.</source>
+        <translation>&lt;a, d&gt; / √Σ a² d²：误差相互独立时近似服从 N(0, 1)；超过 6 说明差异中存在公共系数。</translation>
+    </message>
+    <message>
+        <source>bias z</source>
+        <translation>偏置 z</translation>
+    </message>
+    <message>
+        <source>Σ d / √Σ d²: about N(0, 1) if the errors are independent; beyond 6 a bias runs through the difference.</source>
+        <translation>Σ d / √Σ d²：误差相互独立时近似服从 N(0, 1)；超过 6 说明差异中存在偏置。</translation>
+    </message>
+    <message>
+        <source>error of the values</source>
+        <translation>数值误差</translation>
+    </message>
+    <message>
+        <source>Relative L2 difference of the parameters themselves; all other numbers are of their update (after − start).</source>
+        <translation>参数本身的相对 L2 差异；其余各项均针对参数的更新量（更新后 − 开始时）。</translation>
+    </message>
+    <message>
+        <source>ill-conditioned</source>
+        <translation>病态元素</translation>
+    </message>
+    <message>
+        <source>Elements left out: their gradient is itself within the floor, and decides the sign of their update.</source>
+        <translation>未计入的元素：它们的梯度本身就在底噪之内，却决定了更新的符号。</translation>
+    </message>
+    <message>
+        <source>elements</source>
+        <translation>元素数</translation>
+    </message>
+    <message>
+        <source>Elements compared; %1 of them are finite on both sides.</source>
+        <translation>参与比较的元素；其中 %1 个两侧均为有限值。</translation>
+    </message>
+    <message>
+        <source>min</source>
+        <translation>最小值</translation>
+    </message>
+    <message>
+        <source>Smallest finite element.</source>
+        <translation>最小的有限元素。</translation>
+    </message>
+    <message>
+        <source>max</source>
+        <translation>最大值</translation>
+    </message>
+    <message>
+        <source>Largest finite element.</source>
+        <translation>最大的有限元素。</translation>
+    </message>
+    <message>
+        <source>mean</source>
+        <translation>平均值</translation>
+    </message>
+    <message>
+        <source>Mean of the finite elements.</source>
+        <translation>有限元素的平均值。</translation>
+    </message>
+    <message>
+        <source>std</source>
+        <translation>标准差</translation>
+    </message>
+    <message>
+        <source>Standard deviation of the finite elements (population, divisor n).</source>
+        <translation>有限元素的标准差（总体，除以 n）。</translation>
+    </message>
+    <message>
+        <source>2-norm</source>
+        <translation>2-范数</translation>
+    </message>
+    <message>
+        <source>√Σ x² over the finite elements.</source>
+        <translation>有限元素的 √Σ x²。</translation>
+    </message>
+    <message>
+        <source>zeros</source>
+        <translation>零元素</translation>
+    </message>
+    <message>
+        <source>Elements equal to zero.</source>
+        <translation>等于零的元素。</translation>
+    </message>
+    <message>
+        <source>NaN</source>
+        <translation>NaN</translation>
+    </message>
+    <message>
+        <source>Elements that are not a number; %1 of them on both sides at once.</source>
+        <translation>值为 NaN 的元素；其中 %1 个两侧同时为 NaN。</translation>
+    </message>
+    <message>
+        <source>infinite</source>
+        <translation>无穷大</translation>
+    </message>
+    <message>
+        <source>Infinite elements; %1 of them the same on both sides.</source>
+        <translation>值为无穷大的元素；其中 %1 个两侧相同。</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>assembled</source>
+        <translation>拼合</translation>
+    </message>
+    <message>
+        <source>Equal digests: the bytes are the same and were not read.</source>
+        <translation>摘要相同：字节一致，未再读取。</translation>
+    </message>
+    <message>
+        <source>absent</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Expected: this differs between any two such runs.</source>
+        <translation>属预期差异：任意两次这样的运行都会不同。</translation>
+    </message>
+</context>
+<context>
+    <name>PairWords</name>
+    <message>
+        <source>start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>data</source>
+        <translation>数据</translation>
+    </message>
+    <message>
+        <source>forward</source>
+        <translation>前向</translation>
+    </message>
+    <message>
+        <source>backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>reduce</source>
+        <translation>归约</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>batch</source>
+        <translation>batch</translation>
+    </message>
+    <message>
+        <source>input</source>
+        <translation>输入</translation>
+    </message>
+    <message>
+        <source>output</source>
+        <translation>输出</translation>
+    </message>
+    <message>
+        <source>grad of output</source>
+        <translation>输出梯度</translation>
+    </message>
+    <message>
+        <source>grad</source>
+        <translation>梯度</translation>
+    </message>
+    <message>
+        <source>param</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>buffer</source>
+        <translation>buffer</translation>
+    </message>
+    <message>
+        <source>optimizer state</source>
+        <translation>优化器状态</translation>
+    </message>
+    <message>
+        <source>scale</source>
+        <translation>缩放</translation>
+    </message>
+    <message>
+        <source>same name</source>
+        <translation>同名</translation>
+    </message>
+    <message>
+        <source>unwrapped name</source>
+        <translation>去前缀同名</translation>
+    </message>
+    <message>
+        <source>class and order</source>
+        <translation>类与顺序</translation>
+    </message>
+    <message>
+        <source>slot order</source>
+        <translation>槽位顺序</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Both runs use the same name.</source>
+        <translation>两次运行中名称相同。</translation>
+    </message>
+    <message>
+        <source>The names are equal once the prefixes of wrappers (DDP, FSDP, compile) are taken off.</source>
+        <translation>去掉包装器（DDP、FSDP、compile）的前缀后名称相同。</translation>
+    </message>
+    <message>
+        <source>The modules have the same class and parameters, in the same order under a matched parent.</source>
+        <translation>两个模块的类与参数相同，且在已匹配的父模块下顺序一致。</translation>
+    </message>
+    <message>
+        <source>Same module and call; the slots have other names (position against keyword).</source>
+        <translation>模块与调用相同，槽位名称不同（位置参数与关键字参数）。</translation>
+    </message>
+    <message>
+        <source>%1 How the ranks&apos; parts fit together was not declared: it is a guess from shapes and content.</source>
+        <translation>%1 各 rank 的部分如何拼合没有声明，是根据形状和内容推测的。</translation>
+    </message>
+    <message>
+        <source>Exists in the reference only.</source>
+        <translation>只存在于参考运行。</translation>
+    </message>
+    <message>
+        <source>Exists in the candidate only.</source>
+        <translation>只存在于候选运行。</translation>
+    </message>
+    <message>
+        <source>Matched by name, but the shapes cannot be related.</source>
+        <translation>名称匹配，但形状无法对应。</translation>
+    </message>
+    <message>
+        <source>The recorder could not see it on one side.</source>
+        <translation>记录器在其中一侧观察不到它。</translation>
+    </message>
+    <message>
+        <source>%1 / %2</source>
+        <comment>phase / name</comment>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>%1 / grad of %2</source>
+        <comment>phase / gradient of a module&apos;s output</comment>
+        <translation>%1 / %2 的输出梯度</translation>
+    </message>
+    <message>
+        <source>%1 / %2 (%3)</source>
+        <comment>phase / name (kind)</comment>
+        <translation>%1 / %2（%3）</translation>
+    </message>
+    <message>
+        <source>%1, micro-step %2</source>
+        <translation>%1，微步 %2</translation>
+    </message>
+    <message>
+        <source>scalar</source>
+        <translation>标量</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n rank(s)</source>
+        <translation>
+            <numerusform>%n 个 rank</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 of %n rank(s)</source>
+        <translation>
+            <numerusform>%1 / %n 个 rank</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>Samples</name>
+    <message>
+        <source>Summed loss under DDP</source>
+        <translation>DDP 下求和的 loss</translation>
+    </message>
+    <message>
+        <source>Healthy: one process and two</source>
+        <translation>正常：单进程与双进程</translation>
+    </message>
+    <message>
+        <source>A fault in one layer</source>
+        <translation>某一层出错</translation>
+    </message>
+    <message>
+        <source>The loss is a sum over the batch and DDP averages gradients: every gradient is halved.</source>
+        <translation>loss 对 batch 求和，而 DDP 对梯度取平均：所有梯度都减半。</translation>
+    </message>
+    <message>
+        <source>The same training in one process and in two: they agree within rounding.</source>
+        <translation>同一训练分别用一个进程和两个进程：在舍入误差内一致。</translation>
+    </message>
+    <message>
+        <source>One module computes something else in one of two single-process runs.</source>
+        <translation>两次单进程运行中，有一次的某个模块计算有误。</translation>
+    </message>
+</context>
+<context>
+    <name>Severity</name>
+    <message>
+        <source>identical</source>
+        <translation>一致</translation>
+    </message>
+    <message>
+        <source>noise</source>
+        <translation>噪声</translation>
+    </message>
+    <message>
+        <source>unmatched</source>
+        <translation>未匹配</translation>
+    </message>
+    <message>
+        <source>drift</source>
+        <translation>漂移</translation>
+    </message>
+    <message>
+        <source>divergent</source>
+        <translation>偏离</translation>
+    </message>
+    <message>
+        <source>invalid</source>
+        <translation>无效</translation>
+    </message>
+</context>
+<context>
+    <name>VerdictWords</name>
+    <message>
+        <source>in the environment</source>
+        <comment>where the runs fork</comment>
+        <translation>的环境</translation>
+    </message>
+    <message>
+        <source>in the data</source>
+        <comment>where the runs fork</comment>
+        <translation>的数据</translation>
+    </message>
+    <message>
+        <source>in the initial weights</source>
+        <comment>where the runs fork</comment>
+        <translation>的初始权重</translation>
+    </message>
+    <message>
+        <source>in the forward pass</source>
+        <comment>where the runs fork</comment>
+        <translation>的前向计算</translation>
+    </message>
+    <message>
+        <source>in the loss</source>
+        <comment>where the runs fork</comment>
+        <translation>的 loss</translation>
+    </message>
+    <message>
+        <source>in the backward pass</source>
+        <comment>where the runs fork</comment>
+        <translation>的反向传播</translation>
+    </message>
+    <message>
+        <source>in the reduced gradients</source>
+        <comment>where the runs fork</comment>
+        <translation>归约后的梯度</translation>
+    </message>
+    <message>
+        <source>in the optimizer step</source>
+        <comment>where the runs fork</comment>
+        <translation>的优化器更新</translation>
+    </message>
+    <message>
+        <source>the batch</source>
+        <translation>batch</translation>
+    </message>
+    <message>
+        <source>input of %1</source>
+        <translation>%1 的输入</translation>
+    </message>
+    <message>
+        <source>the loss</source>
+        <translation>loss</translation>
+    </message>
+    <message>
+        <source>output of %1</source>
+        <translation>%1 的输出</translation>
+    </message>
+    <message>
+        <source>gradient of the output of %1</source>
+        <translation>%1 的输出梯度</translation>
+    </message>
+    <message>
+        <source>gradient of %1</source>
+        <translation>%1 的梯度</translation>
+    </message>
+    <message>
+        <source>parameter %1</source>
+        <translation>参数 %1</translation>
+    </message>
+    <message>
+        <source>buffer %1</source>
+        <translation>buffer %1</translation>
+    </message>
+    <message>
+        <source>optimizer state of %1</source>
+        <translation>%1 的优化器状态</translation>
+    </message>
+    <message>
+        <source>loss scale %1</source>
+        <translation>loss 缩放 %1</translation>
+    </message>
+    <message>
+        <source>Nothing could be compared: no tensor exists on both sides.</source>
+        <translation>无可比较：没有两侧都存在的张量。</translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs are bit-identical in all %n compared tensor(s).</source>
+        <translation>
+            <numerusform>所比较的 %n 个张量全部逐位一致。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs agree within rounding in all %n compared tensor(s); some tensors exist on one side only.</source>
+        <translation>
+            <numerusform>所比较的 %n 个张量在舍入误差内全部一致；另有一些张量只存在于一侧。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs agree within rounding in all %n compared tensor(s).</source>
+        <translation>
+            <numerusform>所比较的 %n 个张量在舍入误差内全部一致。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) bit-identical.</source>
+        <translation>
+            <numerusform>%n 个张量逐位一致。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Closest to the floor: step %1, %2: %3.</source>
+        <translation>最接近底噪的是第 %1 步 %2：%3。</translation>
+    </message>
+    <message>
+        <source>above the floor</source>
+        <translation>超出底噪</translation>
+    </message>
+    <message>
+        <source>pending</source>
+        <translation>待比较</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <comment>between parts of a list</comment>
+        <translation>，</translation>
+    </message>
+    <message>
+        <source>not measured yet</source>
+        <translation>尚未比较</translation>
+    </message>
+    <message>
+        <source>not compared</source>
+        <translation>未比较</translation>
+    </message>
+    <message>
+        <source>bit-identical</source>
+        <translation>逐位一致</translation>
+    </message>
+    <message>
+        <source>not finite in different places: NaN %1 in A, %2 in B; infinite %3 in A, %4 in B</source>
+        <translation>非有限值的位置不同：NaN 在 A 中 %1 个、B 中 %2 个；无穷大在 A 中 %3 个、B 中 %4 个</translation>
+    </message>
+    <message>
+        <source>relative difference of the update %1</source>
+        <translation>更新量的相对差异 %1</translation>
+    </message>
+    <message>
+        <source>relative difference %1</source>
+        <translation>相对差异 %1</translation>
+    </message>
+    <message>
+        <source>%1 times the floor</source>
+        <translation>为底噪的 %1 倍</translation>
+    </message>
+    <message>
+        <source>%1 of %2 elements differ</source>
+        <translation>%2 个元素中有 %1 个不同</translation>
+    </message>
+    <message>
+        <source>B = %1 × A up to %2</source>
+        <translation>B = %1 × A（残差 %2）</translation>
+    </message>
+    <message>
+        <source>small, but not random: a factor or a bias runs through it</source>
+        <translation>差异虽小但并非随机：存在公共系数或偏置</translation>
+    </message>
+    <message>
+        <source>worst on rank %1</source>
+        <translation>rank %1 上最严重</translation>
+    </message>
+    <message>
+        <source>The runs fork at step %1 %2: %3 exists in the reference only.</source>
+        <translation>两次运行在第 %1 步%2处分叉：%3 只存在于参考运行。</translation>
+    </message>
+    <message>
+        <source>The runs fork at step %1 %2: %3 exists in the candidate only.</source>
+        <translation>两次运行在第 %1 步%2处分叉：%3 只存在于候选运行。</translation>
+    </message>
+    <message>
+        <source>The runs fork at step %1 %2: %3.</source>
+        <translation>两次运行在第 %1 步%2处分叉：%3。</translation>
+    </message>
+    <message>
+        <source>The runs differ, first at step %1 %2: %3.</source>
+        <translation>两次运行不同，最早出现在第 %1 步%2：%3。</translation>
+    </message>
+    <message>
+        <source>What it feeds differs.</source>
+        <translation>由它计算的结果不同。</translation>
+    </message>
+    <message>
+        <source>.</source>
+        <comment>end of a sentence</comment>
+        <translation>。</translation>
+    </message>
+    <message>
+        <source>Not all of its inputs agree or were recorded.</source>
+        <translation>它的输入并非全部一致或全部有记录。</translation>
+    </message>
+    <message>
+        <source>Nothing recorded comes before it.</source>
+        <translation>在它之前没有记录。</translation>
+    </message>
+    <message numerus="yes">
+        <source>All %n recorded tensor(s) it was computed from agree.</source>
+        <translation>
+            <numerusform>计算它所用的 %n 个已记录张量全部一致。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Everything before agrees within %1 times the floor.</source>
+        <translation>此前全部在底噪的 %1 倍以内。</translation>
+    </message>
+    <message>
+        <source>Everything before is bit-identical.</source>
+        <translation>此前全部逐位一致。</translation>
+    </message>
+    <message>
+        <source>coverage: %1 of %2 module calls</source>
+        <translation>覆盖：%1 / %2 次模块调用</translation>
+    </message>
+    <message>
+        <source>coverage: module calls not counted</source>
+        <translation>覆盖：未统计模块调用</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n thing(s) not observed</source>
+        <translation>
+            <numerusform>%n 项未观察到</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) on one side only</source>
+        <translation>
+            <numerusform>%n 个张量只在一侧</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n rank(s) did not end regularly</source>
+        <translation>
+            <numerusform>%n 个 rank 未正常结束</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>nothing unseen</source>
+        <translation>无遗漏</translation>
+    </message>
+    <message>
+        <source>Step %1: %2</source>
+        <translation>第 %1 步：%2</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>%1: module calls were not counted</source>
+        <translation>%1：未统计模块调用</translation>
+    </message>
+    <message>
+        <source>%1: %2 of %3 module calls seen</source>
+        <translation>%1：看到 %2 / %3 次模块调用</translation>
+    </message>
+    <message>
+        <source>%1: %2 of %3 ranks did not end regularly</source>
+        <translation>%1：%3 个 rank 中有 %2 个未正常结束</translation>
+    </message>
+    <message>
+        <source>%1: not observed: %2</source>
+        <translation>%1：未观察到：%2</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n pair(s) could not be read</source>
+        <translation>
+            <numerusform>%n 个张量对无法读取</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>floor: measured (A against %1)</source>
+        <translation>底噪：实测（A 对 %1）</translation>
+    </message>
+    <message>
+        <source>floor: estimated</source>
+        <translation>底噪：估计</translation>
+    </message>
+    <message>
+        <source>Forkpoint: A = %1, B = %2</source>
+        <translation>Forkpoint：A = %1，B = %2</translation>
+    </message>
+    <message>
+        <source>; </source>
+        <comment>between clauses</comment>
+        <translation>；</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::ContextView</name>
+    <message>
+        <source>section</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>key</source>
+        <translation>键</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>equal ones too</source>
+        <translation>包括相同项</translation>
+    </message>
+    <message>
+        <source>Filter keys and values</source>
+        <translation>筛选键和值</translation>
+    </message>
+    <message>
+        <source>Filter the context</source>
+        <translation>筛选上下文</translation>
+    </message>
+    <message>
+        <source>Configuration, environment and code</source>
+        <translation>配置、环境与代码</translation>
+    </message>
+    <message>
+        <source>%1 unexpected, %2 expected differences</source>
+        <translation>%1 项意外差异，%2 项预期差异</translation>
+    </message>
+    <message>
+        <source>Neither run recorded its environment and configuration.</source>
+        <translation>两次运行都没有记录环境与配置。</translation>
+    </message>
+    <message>
+        <source>No entry contains “%1”.</source>
+        <translation>没有包含“%1”的条目。</translation>
+    </message>
+    <message>
+        <source>Environment, configuration and code are recorded and do not differ.</source>
+        <translation>环境、配置与代码均有记录，且没有差异。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::DetailsPanel</name>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>metric</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <source>value</source>
+        <translation>值</translation>
+    </message>
+    <message>
+        <source>side</source>
+        <translation>一侧</translation>
+    </message>
+    <message>
+        <source>A</source>
+        <translation>A</translation>
+    </message>
+    <message>
+        <source>B</source>
+        <translation>B</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>× floor</source>
+        <translation>× 底噪</translation>
+    </message>
+    <message>
+        <source>error</source>
+        <translation>误差</translation>
+    </message>
+    <message>
+        <source>max |d|</source>
+        <translation>max |d|</translation>
+    </message>
+    <message>
+        <source>Selected pair</source>
+        <translation>所选张量对</translation>
+    </message>
+    <message>
+        <source>Metrics</source>
+        <translation>指标</translation>
+    </message>
+    <message>
+        <source>Ranks</source>
+        <translation>各 rank</translation>
+    </message>
+    <message>
+        <source>No pair selected</source>
+        <translation>未选择张量对</translation>
+    </message>
+    <message>
+        <source>Choose a pair in the list, or press F8 for the next divergence.</source>
+        <translation>请在列表中选择，或按 F8 跳到下一处偏离。</translation>
+    </message>
+    <message>
+        <source>.</source>
+        <comment>end of a sentence</comment>
+        <translation>。</translation>
+    </message>
+    <message>
+        <source>Put together: %1.</source>
+        <translation>拼合方式：%1。</translation>
+    </message>
+    <message>
+        <source>Called at %1.</source>
+        <translation>调用位置：%1。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::DropOverlay</name>
+    <message>
+        <source>Two runs: which is which is asked next</source>
+        <translation>两次运行：接下来确认哪个是 A、哪个是 B</translation>
+    </message>
+    <message>
+        <source>A, the reference</source>
+        <translation>A，参考</translation>
+    </message>
+    <message>
+        <source>B, the candidate</source>
+        <translation>B，候选</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::DropZone</name>
+    <message>
+        <source>A, the reference</source>
+        <translation>A，参考</translation>
+    </message>
+    <message>
+        <source>B, the candidate</source>
+        <translation>B，候选</translation>
+    </message>
+    <message>
+        <source>reference</source>
+        <translation>参考</translation>
+    </message>
+    <message>
+        <source>candidate</source>
+        <translation>候选</translation>
+    </message>
+    <message>
+        <source>Drop a bundle here, or click to choose its folder.</source>
+        <translation>将 bundle 拖到这里，或点击选择文件夹。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::ErrorPage</name>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Choose other runs…</source>
+        <translation>选择其他运行…</translation>
+    </message>
+    <message>
+        <source>Start screen</source>
+        <translation>开始界面</translation>
+    </message>
+    <message>
+        <source>What could be read</source>
+        <translation>已读取的内容</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::FindingsPanel</name>
+    <message>
+        <source>Findings</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
+        <source>No verdict: the comparison was stopped.</source>
+        <translation>没有结论：比较已停止。</translation>
+    </message>
+    <message>
+        <source>Waiting for the verdict.</source>
+        <translation>正在等待结论。</translation>
+    </message>
+    <message>
+        <source>Nothing to explain: no pair is above the floor.</source>
+        <translation>无需解释：没有超出底噪的张量对。</translation>
+    </message>
+    <message>
+        <source>This version does not compute explanations. What is known of the fork:</source>
+        <translation>此版本尚不能给出解释。关于分叉点已知：</translation>
+    </message>
+    <message>
+        <source>Select the fork point.</source>
+        <translation>选中分叉点。</translation>
+    </message>
+    <message>
+        <source>called at %1</source>
+        <translation>调用位置：%1</translation>
+    </message>
+    <message numerus="yes">
+        <source>Not all of its inputs agree or were recorded. In agreement: %n</source>
+        <translation>
+            <numerusform>它的输入并非全部一致或全部有记录。一致的有 %n 个</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing recorded comes before it.</source>
+        <translation>在它之前没有记录。</translation>
+    </message>
+    <message numerus="yes">
+        <source>Its %n recorded input(s) agree:</source>
+        <translation>
+            <numerusform>它的 %n 个已记录输入一致：</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>(first %1)</source>
+        <translation>（前 %1 个）</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::GateStrip</name>
+    <message>
+        <source>%1 of %2</source>
+        <comment>pairs above the floor, pairs</comment>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>Neither run recorded its environment.</source>
+        <translation>两次运行都没有记录环境。</translation>
+    </message>
+    <message>
+        <source>%1 unexpected differences of environment, configuration and code; %2 expected ones.</source>
+        <translation>环境、配置与代码有 %1 项意外差异，%2 项预期差异。</translation>
+    </message>
+    <message>
+        <source>Over all compared steps. Click to show only this phase.</source>
+        <translation>统计全部已比较的步。点击只显示此阶段。</translation>
+    </message>
+    <message>
+        <source>Gates of the step</source>
+        <translation>一步的各个关口</translation>
+    </message>
+    <message>
+        <source>Click for what was not seen, and why.</source>
+        <translation>点击查看未看到的内容及原因。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::MainWindow</name>
+    <message>
+        <source>Pairs</source>
+        <translation>张量对</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>上下文</translation>
+    </message>
+    <message>
+        <source>Coverage</source>
+        <translation>覆盖</translation>
+    </message>
+    <message>
+        <source>&amp;File</source>
+        <translation>文件(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Open two runs…</source>
+        <translation>打开两次运行(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>Open &amp;recent</source>
+        <translation>最近打开(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Samples</source>
+        <translation>示例(&amp;S)</translation>
+    </message>
+    <message>
+        <source>S&amp;wap A and B</source>
+        <translation>交换 A 与 B(&amp;W)</translation>
+    </message>
+    <message>
+        <source>&amp;Close the runs</source>
+        <translation>关闭运行(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Copy s&amp;ummary</source>
+        <translation>复制摘要(&amp;U)</translation>
+    </message>
+    <message>
+        <source>The summary is on the clipboard.</source>
+        <translation>摘要已复制到剪贴板。</translation>
+    </message>
+    <message>
+        <source>Copy &amp;picture of the window</source>
+        <translation>复制窗口图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>The picture is on the clipboard.</source>
+        <translation>图片已复制到剪贴板。</translation>
+    </message>
+    <message>
+        <source>Save screens&amp;hot…</source>
+        <translation>保存截图(&amp;H)…</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>视图(&amp;V)</translation>
+    </message>
+    <message>
+        <source>&amp;Go</source>
+        <translation>转到(&amp;G)</translation>
+    </message>
+    <message>
+        <source>&amp;Next divergence</source>
+        <translation>下一处偏离(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Previous divergence</source>
+        <translation>上一处偏离(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Fork point</source>
+        <translation>分叉点(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Next &amp;step</source>
+        <translation>下一步(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious step</source>
+        <translation>上一步(&amp;V)</translation>
+    </message>
+    <message>
+        <source>F&amp;ilter pairs</source>
+        <translation>筛选张量对(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Show all &amp;gates</source>
+        <translation>显示全部关口(&amp;G)</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>帮助(&amp;H)</translation>
+    </message>
+    <message>
+        <source>&amp;Shortcuts</source>
+        <translation>快捷键(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;About Forkpoint</source>
+        <translation>关于 Forkpoint(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Next divergence</source>
+        <translation>下一处偏离</translation>
+    </message>
+    <message>
+        <source>Copy summary</source>
+        <translation>复制摘要</translation>
+    </message>
+    <message>
+        <source>Swap</source>
+        <translation>交换</translation>
+    </message>
+    <message>
+        <source>Swap A and B: every difference changes its sign.</source>
+        <translation>交换 A 与 B：所有差异变号。</translation>
+    </message>
+    <message>
+        <source>&amp;All panels</source>
+        <translation>全部面板(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Only the &amp;graph</source>
+        <translation>仅计算图(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Only the &amp;heatmap</source>
+        <translation>仅热力图(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Only the &amp;curves</source>
+        <translation>仅曲线(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Only the &amp;pairs</source>
+        <translation>仅张量对(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Only the c&amp;ontext</source>
+        <translation>仅上下文(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Theme</source>
+        <translation>主题(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;System</source>
+        <translation>跟随系统(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Light</source>
+        <translation>浅色(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Dark</source>
+        <translation>深色(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Language</source>
+        <translation>语言(&amp;L)</translation>
+    </message>
+    <message>
+        <source>The language changes when Forkpoint is started again.</source>
+        <translation>重新启动 Forkpoint 后语言生效。</translation>
+    </message>
+    <message>
+        <source>Changes at the next start</source>
+        <translation>下次启动时生效</translation>
+    </message>
+    <message>
+        <source>%1 against %2</source>
+        <translation>%1 对 %2</translation>
+    </message>
+    <message>
+        <source>Bundle of the reference run</source>
+        <translation>参考运行的 bundle</translation>
+    </message>
+    <message>
+        <source>Bundle of the candidate run</source>
+        <translation>候选运行的 bundle</translation>
+    </message>
+    <message>
+        <source>Bundle of the repeated reference run</source>
+        <translation>重复参考运行的 bundle</translation>
+    </message>
+    <message>
+        <source>%1 against %2 - Forkpoint</source>
+        <translation>%1 对 %2 - Forkpoint</translation>
+    </message>
+    <message>
+        <source>Save screenshot</source>
+        <translation>保存截图</translation>
+    </message>
+    <message>
+        <source>PNG picture (*.png)</source>
+        <translation>PNG 图片 (*.png)</translation>
+    </message>
+    <message>
+        <source>The picture could not be written to %1. Choose another folder.</source>
+        <translation>图片无法写入 %1。请选择其他文件夹。</translation>
+    </message>
+    <message>
+        <source>Shortcuts</source>
+        <translation>快捷键</translation>
+    </message>
+    <message>
+        <source>key</source>
+        <translation>按键</translation>
+    </message>
+    <message>
+        <source>action</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>About Forkpoint</source>
+        <translation>关于 Forkpoint</translation>
+    </message>
+    <message>
+        <source>Forkpoint %1: finds where two PyTorch runs fork, and why.</source>
+        <translation>Forkpoint %1：找出两次 PyTorch 运行在哪里分叉，以及为什么。</translation>
+    </message>
+    <message>
+        <source>This program is free software under the GNU General Public License, version 3 or later, without any warranty. Its core, the command line and the recorder are under the Apache License 2.0.
+
+It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenSSL (Apache 2.0), nlohmann/json and fmt (MIT), CLI11, Zstandard and xxHash (BSD) and tl::expected (CC0).</source>
+        <translation>本程序是自由软件，依据 GNU 通用公共许可证第 3 版或更新版本发布，不提供任何担保。核心库、命令行程序和记录器依据 Apache 许可证 2.0 发布。
+
+本程序使用 Qt %1（LGPL 3）、QCustomPlot（GPL 3 或更新版本）、simdjson、oneTBB 和 OpenSSL（Apache 2.0）、nlohmann/json 和 fmt（MIT）、CLI11、Zstandard 和 xxHash（BSD）以及 tl::expected（CC0）。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::OpenDialog</name>
+    <message>
+        <source>Swap A and B</source>
+        <translation>交换 A 与 B</translation>
+    </message>
+    <message>
+        <source>Open two runs</source>
+        <translation>打开两次运行</translation>
+    </message>
+    <message>
+        <source>A is the run you trust. Every difference is shown as B − A. RUN@1 takes rank 1 of a run alone.</source>
+        <translation>A 是可信的运行。所有差异均为 B − A。RUN@1 表示只取一次运行的 rank 1。</translation>
+    </message>
+    <message>
+        <source>reference</source>
+        <translation>参考</translation>
+    </message>
+    <message>
+        <source>candidate</source>
+        <translation>候选</translation>
+    </message>
+    <message>
+        <source>noise run</source>
+        <translation>噪声运行</translation>
+    </message>
+    <message>
+        <source>optional: the reference recorded again</source>
+        <translation>可选：再次记录的参考运行</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation>浏览…</translation>
+    </message>
+    <message>
+        <source>Bundle: %1</source>
+        <translation>bundle：%1</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::PairFilter</name>
+    <message>
+        <source>Not a regular expression: %1, at character %2.</source>
+        <translation>不是正则表达式：%1，位于第 %2 个字符。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::PairModel</name>
+    <message>
+        <source>pending</source>
+        <translation>待比较</translation>
+    </message>
+    <message>
+        <source>step %1, %2 %3</source>
+        <translation>第 %1 步，%2 %3</translation>
+    </message>
+    <message>
+        <source>severity</source>
+        <translation>严重程度</translation>
+    </message>
+    <message>
+        <source>pair</source>
+        <translation>张量对</translation>
+    </message>
+    <message>
+        <source>× floor</source>
+        <translation>× 底噪</translation>
+    </message>
+    <message>
+        <source>error</source>
+        <translation>误差</translation>
+    </message>
+    <message>
+        <source>new error here</source>
+        <translation>此处新增误差</translation>
+    </message>
+    <message>
+        <source>max |d|</source>
+        <translation>max |d|</translation>
+    </message>
+    <message>
+        <source>dtype</source>
+        <translation>dtype</translation>
+    </message>
+    <message>
+        <source>shape</source>
+        <translation>形状</translation>
+    </message>
+    <message>
+        <source>matched by</source>
+        <translation>匹配规则</translation>
+    </message>
+    <message>
+        <source>Identical: same bits. Noise: within what rounding makes of it. Drift: up to 100 times that floor. Divergent: more. Invalid: NaN or infinity on one side only, or shapes that cannot be related.</source>
+        <translation>一致：逐位相同。噪声：在舍入误差之内。漂移：不超过底噪的 100 倍。偏离：更大。无效：只有一侧出现 NaN 或无穷大，或形状无法对应。</translation>
+    </message>
+    <message>
+        <source>Phase / kind / module and parameter, #call and :slot where they are not the first.</source>
+        <translation>阶段 / 种类 / 模块与参数；非首个时附 #调用 和 :槽位。</translation>
+    </message>
+    <message>
+        <source>The larger of error / floor and max |d| / (16 × floor × largest magnitude): up to 1 is noise, up to 100 drift, above divergent.</source>
+        <translation>取“误差 / 底噪”与“max |d| /（16 × 底噪 × 最大幅值）”中较大者：不超过 1 为噪声，不超过 100 为漂移，更大为偏离。</translation>
+    </message>
+    <message>
+        <source>|B − A| / max(|A|, |B|, S) in the 2-norm, of the worst rank. S applies to parameter gradients: the largest rms gradient in the module times √n. Parameters after the step are measured on their update.</source>
+        <translation>最差 rank 在 2-范数下的 |B − A| / max(|A|, |B|, S)。S 只用于参数梯度：模块内最大的均方根梯度乘以 √n。更新后的参数按其更新量衡量。</translation>
+    </message>
+    <message>
+        <source>max(0, error − largest error among the recorded inputs): what this pair adds to what it was given.</source>
+        <translation>max(0, 误差 − 已记录输入的最大误差)：该张量对在其输入之上新增的误差。</translation>
+    </message>
+    <message>
+        <source>Largest |B − A| over the elements that are finite on both sides.</source>
+        <translation>两侧均为有限值的元素中最大的 |B − A|。</translation>
+    </message>
+    <message>
+        <source>Element type; A → B where they differ.</source>
+        <translation>元素类型；不同时写作 A → B。</translation>
+    </message>
+    <message>
+        <source>Shape of the compared whole; A → B where they differ.</source>
+        <translation>所比较整体的形状；不同时写作 A → B。</translation>
+    </message>
+    <message>
+        <source>The rule that made this a pair.</source>
+        <translation>使二者成为一对的规则。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::PairPanel</name>
+    <message>
+        <source>Pairs in execution order</source>
+        <translation>张量对（按执行顺序）</translation>
+    </message>
+    <message>
+        <source>all steps</source>
+        <translation>全部步</translation>
+    </message>
+    <message>
+        <source>List the pairs of every compared step, not only of the selected one.</source>
+        <translation>列出所有已比较步的张量对，而不只是所选的一步。</translation>
+    </message>
+    <message>
+        <source>Filter: text or /regex/</source>
+        <translation>筛选：文本或 /正则/</translation>
+    </message>
+    <message>
+        <source>Filter pairs</source>
+        <translation>筛选张量对</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <comment>listed pairs, all pairs</comment>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>%1, %2 pending</source>
+        <translation>%1，%2 待比较</translation>
+    </message>
+    <message>
+        <source>The pairs are listed as soon as both runs are read.</source>
+        <translation>读完两次运行后即列出张量对。</translation>
+    </message>
+    <message>
+        <source>No pairs in this step.</source>
+        <translation>这一步没有张量对。</translation>
+    </message>
+    <message>
+        <source>No pair passes the filter. Clear the text, the chosen gate or the severities below.</source>
+        <translation>没有符合筛选条件的张量对。请清除文本、所选关口或下方的严重程度。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::RunBar</name>
+    <message>
+        <source>Previous step</source>
+        <translation>上一步</translation>
+    </message>
+    <message>
+        <source>Next step</source>
+        <translation>下一步</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Rank</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>Colour by</source>
+        <translation>着色依据</translation>
+    </message>
+    <message>
+        <source>severity</source>
+        <translation>严重程度</translation>
+    </message>
+    <message>
+        <source>output error</source>
+        <translation>输出误差</translation>
+    </message>
+    <message>
+        <source>new error here</source>
+        <translation>此处新增误差</translation>
+    </message>
+    <message>
+        <source>Severity: how far the error is above the floor.</source>
+        <translation>严重程度：误差超出底噪多少。</translation>
+    </message>
+    <message>
+        <source>The error of each pair itself.</source>
+        <translation>每个张量对本身的误差。</translation>
+    </message>
+    <message>
+        <source>What each pair adds to the error of its inputs.</source>
+        <translation>每个张量对在其输入误差之上新增的部分。</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>rank</translation>
+    </message>
+    <message>
+        <source>colour by</source>
+        <translation>着色</translation>
+    </message>
+    <message>
+        <source>A repeat of the reference measures the noise floor. Click to choose one.</source>
+        <translation>重复一次参考运行可实测底噪。点击选择。</translation>
+    </message>
+    <message>
+        <source>Compared steps: %1</source>
+        <translation>已比较的步：%1</translation>
+    </message>
+    <message>
+        <source>worst</source>
+        <translation>最差</translation>
+    </message>
+    <message>
+        <source>Which rank&apos;s result of the selected pair is shown.</source>
+        <translation>显示所选张量对在哪个 rank 的结果。</translation>
+    </message>
+    <message>
+        <source>The selected pair has one result: one rank, or the whole assembled from all ranks.</source>
+        <translation>所选张量对只有一个结果：单个 rank，或由全部 rank 拼合的整体。</translation>
+    </message>
+    <message>
+        <source>Open another reference…</source>
+        <translation>打开其他参考运行…</translation>
+    </message>
+    <message>
+        <source>Open another candidate…</source>
+        <translation>打开其他候选运行…</translation>
+    </message>
+    <message>
+        <source>Open a repeat of the reference…</source>
+        <translation>打开重复的参考运行…</translation>
+    </message>
+    <message>
+        <source>Compare without the noise run</source>
+        <translation>不使用噪声运行比较</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::RunChip</name>
+    <message>
+        <source>reference:</source>
+        <translation>参考：</translation>
+    </message>
+    <message>
+        <source>candidate:</source>
+        <translation>候选：</translation>
+    </message>
+    <message>
+        <source>noise run:</source>
+        <translation>噪声运行：</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <comment>no run</comment>
+        <translation>无</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::Session</name>
+    <message>
+        <source>Comparing</source>
+        <translation>正在比较</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::SeverityButton</name>
+    <message numerus="yes">
+        <source>%n pair(s). Click to list only these; several can be chosen.</source>
+        <translation>
+            <numerusform>%n 对。点击只列出这些；可多选。</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::StartScreen</name>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+    <message>
+        <source>Find where two runs fork</source>
+        <translation>找出两次运行从哪里分叉</translation>
+    </message>
+    <message>
+        <source>Two runs of the same training should agree and do not. Open what was recorded of both.</source>
+        <translation>同一训练的两次运行本应一致，却出现了差异。请打开两次运行的记录。</translation>
+    </message>
+    <message>
+        <source>Samples</source>
+        <translation>示例</translation>
+    </message>
+    <message>
+        <source>Recent</source>
+        <translation>最近</translation>
+    </message>
+    <message>
+        <source>Record your own</source>
+        <translation>记录你自己的运行</translation>
+    </message>
+    <message>
+        <source>Put this before the command that starts your training, once for each run. The script is not changed, and neither are its numbers.</source>
+        <translation>把它加在启动训练的命令之前，每次运行各记录一次。脚本不会被修改，数值也不会改变。</translation>
+    </message>
+    <message>
+        <source>Command that records a run</source>
+        <translation>记录运行的命令</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>No samples are installed beside this program.</source>
+        <translation>程序旁没有安装示例。</translation>
+    </message>
+    <message>
+        <source>%1 against %2</source>
+        <translation>%1 对 %2</translation>
+    </message>
+    <message>
+        <source>Nothing yet. Pairs that you open are listed here.</source>
+        <translation>暂无。打开过的运行会列在这里。</translation>
+    </message>
+    <message>
+        <source>Bundle of the reference run</source>
+        <translation>参考运行的 bundle</translation>
+    </message>
+    <message>
+        <source>Bundle of the candidate run</source>
+        <translation>候选运行的 bundle</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::StatusLine</name>
+    <message>
+        <source>reading</source>
+        <translation>读取中</translation>
+    </message>
+    <message>
+        <source>matching</source>
+        <translation>匹配中</translation>
+    </message>
+    <message>
+        <source>measuring</source>
+        <translation>测量中</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Stop. What is ready stays, marked as partial.</source>
+        <translation>停止。已完成的部分会保留，并标为未完成。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n pair(s) compared</source>
+        <translation>
+            <numerusform>已比较 %n 对</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 of %n pair(s) compared</source>
+        <translation>
+            <numerusform>已比较 %1 / %n 对</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>backend %1</source>
+        <translation>后端 %1</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <comment>between parts of a list</comment>
+        <translation>，</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::VerdictBar</name>
+    <message numerus="yes">
+        <source>%1 of %n pair(s) compared.</source>
+        <translation>
+            <numerusform>已比较 %1 / %n 对。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Comparing the runs…</source>
+        <translation>正在比较…</translation>
+    </message>
+    <message>
+        <source>Reading the runs…</source>
+        <translation>正在读取…</translation>
+    </message>
+    <message>
+        <source>Stopped before the end: there is no verdict.</source>
+        <translation>提前停止：没有结论。</translation>
+    </message>
+    <message>
+        <source>The comparison failed.</source>
+        <translation>比较失败。</translation>
+    </message>
+</context>
+</TS>

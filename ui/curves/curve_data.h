@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/curves/overlay.h"
+#include "ui/curves/plot_library.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+// Scalar series made ready to be drawn: gaps where nothing can be drawn, the smoothed line, what had to be left out. Pure functions, run on
+// a worker for long series.
+namespace forkpoint::ui {
+
+struct CurveOptions {
+    double smoothing = 0; ///< weight of the past in the moving average, [0, 1); 0: off
+    bool logValues = false; ///< the axis of A and B
+    bool logDifference = false; ///< the difference is then drawn as |B - A|
+};
+
+enum class NonFinite : std::uint8_t { NaN, PlusInf, MinusInf };
+
+struct NonFinitePoint {
+    std::int32_t step = 0;
+    NonFinite what = NonFinite::NaN;
+};
+
+struct Bounds {
+    double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+    bool isEmpty() const { return !(low <= high); }
+    void add(double value)
+    {
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    void add(const Bounds& other)
+    {
+        low = other.low < low ? other.low : low;
+        high = other.high > high ? other.high : high;
+    }
+};
+
+using GraphData = QSharedPointer<QCPGraphDataContainer>;
+
+struct PlottedLine {
+    GraphData raw, smooth; ///< NaN where the line has a gap; smooth is empty without smoothing
+    Bounds values; ///< of what is drawn of raw
+    std::vector<NonFinitePoint> nonFinite; ///< ascending
+    std::size_t points = 0;
+    std::size_t hidden = 0; ///< finite, but not positive on a log axis
+};
+
+struct PlottedCurve {
+    PlottedLine a, b, difference; ///< difference: at the steps that both have
+    std::int32_t firstStep = 0, lastStep = 0;
+    std::size_t unequal = 0; ///< common steps with another value in B
+};
+
+PlottedCurve plotted(const curves::Overlay& overlay, const CurveOptions& options);
+
+/// The value at exactly this step.
+std::optional<double> valueAt(const std::vector<curves::Point>& points, std::int32_t step);
+
+/// The step of either side that lies nearest; nullopt without points.
+std::optional<std::int32_t> nearestStep(const curves::Overlay& overlay, double step);
+
+/// |B - A| / max(|A|, |B|), as everywhere in Forkpoint; 0 for equal values.
+double relativeDifference(double a, double b);
+
+} // namespace forkpoint::ui

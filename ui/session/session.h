@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "core/base/result.h"
+#include "core/compare/compare.h"
+#include "ui/jobs/job_runner.h"
+
+#include <QObject>
+#include <QString>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace forkpoint::ui {
+
+/// What a graph, a list or a minimap is coloured by.
+enum class ColourBy { Severity, OutputError, AddedError };
+
+/// The one selection that all views share. Views read it, ask the session to change it, and follow its signals; they never talk to each
+/// other.
+struct Selection {
+    std::optional<std::size_t> pair;     ///< index into the comparison's pairs
+    int step = 0;                        ///< in the reference's numbering
+    int lane = -1;                       ///< of the pair: -1 the worst one, else an index (rank by rank, or replicas)
+    std::optional<diagnose::Gate> gate;  ///< the phase that lists and graph show; nullopt: all
+    std::optional<std::vector<std::int64_t>> element; ///< pinned element of the pair's tensor
+};
+
+/// Two runs (and a noise run) being compared, and the shared selection. Lives on the UI thread.
+class Session : public QObject {
+    Q_OBJECT
+public:
+    explicit Session(JobRunner& jobs, QObject* parent = nullptr);
+
+    /// Starts opening and comparing; replaces what is shown. Paths are RUN or RUN@RANK; `noise` may be empty.
+    void open(const QString& reference, const QString& candidate, const QString& noise = {});
+    void swapSides();
+    void close();
+    void cancel(); ///< stops loading; what is ready stays and is marked partial
+
+    enum class State { Empty, Loading, Partial, Ready, Failed };
+    State state() const { return m_state; }
+    const std::optional<compare::Snapshot>& comparison() const { return m_comparison; } ///< from the structure on
+    const std::optional<Error>& error() const { return m_error; }                        ///< Failed: what, where, what next
+    QString referencePath() const { return m_reference; }
+    QString candidatePath() const { return m_candidate; }
+    QString noisePath() const { return m_noise; }
+    const std::optional<align::Side>& reference() const { return m_sideA; } ///< as soon as it was opened; stays where comparing failed
+    const std::optional<align::Side>& candidate() const { return m_sideB; }
+    JobRunner& jobs() { return m_jobs; }
+
+    const Selection& selection() const { return m_selection; }
+    ColourBy colourBy() const { return m_colourBy; }
+
+    // Requests. Each emits its signal only if something changes. Selecting a pair selects its step too.
+    void selectPair(std::optional<std::size_t> pair);
+    void selectStep(int step);
+    void selectLane(int lane);
+    void selectGate(std::optional<diagnose::Gate> gate);
+    void pinElement(std::optional<std::vector<std::int64_t>> index);
+    void setColourBy(ColourBy colourBy);
+
+    /// The next (direction 1) or previous (-1) pair above the floor after the selected one, in execution order; nullopt if there is none.
+    std::optional<std::size_t> nextDivergence(int direction) const;
+    void goToDivergence(int direction);
+    void goToFork();
+
+    std::vector<int> steps() const; ///< compared steps
+
+signals:
+    void stateChanged();
+    void sideOpened();                                   ///< reference() or candidate() is there
+    void structureChanged();                             ///< a new comparison: all pairs pending, selection reset
+    void resultsChanged();                               ///< comparison() has more results
+    void verdictReady();
+    void pairSelected();
+    void stepSelected();
+    void laneSelected();
+    void gateSelected();
+    void elementPinned();
+    void colourByChanged();
+
+private:
+    void setState(State state);
+
+    JobRunner& m_jobs;
+    State m_state = State::Empty;
+    std::optional<compare::Snapshot> m_comparison;
+    std::optional<Error> m_error;
+    QString m_reference, m_candidate, m_noise;
+    std::optional<align::Side> m_sideA, m_sideB;
+    Selection m_selection;
+    ColourBy m_colourBy = ColourBy::Severity;
+};
+
+} // namespace forkpoint::ui

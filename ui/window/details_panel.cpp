@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/window/details_panel.h"
+
+#include "ui/models/detail_rows.h"
+#include "ui/models/pair_words.h"
+#include "ui/models/verdict_words.h"
+#include "ui/theme/theme.h"
+#include "ui/window/elided_label.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QStyledItemDelegate>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+namespace forkpoint::ui {
+
+namespace {
+
+/// Rows with room to breathe.
+class RowDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        return { QStyledItemDelegate::sizeHint(option, index).width(), option.fontMetrics.height() + 5 };
+    }
+
+protected:
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override
+    {
+        QStyledItemDelegate::initStyleOption(option, index);
+        option->state &= ~QStyle::State_HasFocus;
+        option->rect.adjust(index.column() == 0 ? 6 : 0, 0, index.column() == 0 ? 0 : -6, 0);
+    }
+};
+
+/// A table as tall as its rows, so that the panel scrolls as one.
+class FittedTable : public QTreeView {
+public:
+    explicit FittedTable(TextTable* model)
+    {
+        setModel(model);
+        setItemDelegate(new RowDelegate(this));
+        setRootIsDecorated(false);
+        setUniformRowHeights(true);
+        setFrameShape(QFrame::NoFrame);
+        setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setSelectionMode(QAbstractItemView::SingleSelection);
+        setTextElideMode(Qt::ElideMiddle);
+        setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+        header()->setStretchLastSection(false);
+        header()->setSectionsClickable(false);
+        header()->setSectionResizeMode(QHeaderView::Stretch);
+        connect(model, &QAbstractItemModel::modelReset, this, [this] { updateGeometry(); });
+    }
+    QSize sizeHint() const override
+    {
+        const int rows = model()->rowCount();
+        const int row = rows > 0 ? rowHeight(model()->index(0, 0)) : 0;
+        return { 200, rows * row + header()->sizeHint().height() + 2 };
+    }
+    QSize minimumSizeHint() const override { return { 120, sizeHint().height() }; }
+};
+
+QString whatOf(const align::Pair& pair)
+{
+    return QStringLiteral("%1 / %2, %3 %4, %5").arg(phaseWord(pair.key.phase), kindWord(pair.key.kind), shapeText(pair), dtypeText(pair),
+                                                  DetailsPanel::tr("step %1").arg(pair.key.step));
+}
+
+} // namespace
+
+DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
+    : QWidget(parent)
+    , m_session(session)
+    , m_title(new ElidedLabel)
+    , m_kind(new ElidedLabel)
+    , m_notes(wrappedLabel(nullptr, true))
+    , m_empty(wrappedLabel(nullptr, true))
+    , m_body(new QWidget)
+    , m_metrics(new TextTable({ tr("metric"), tr("value") }, { 1 }, this))
+    , m_sides(new TextTable({ tr("side"), tr("A"), tr("B") }, { 1, 2 }, this))
+    , m_lanes(new TextTable({ tr("rank"), tr("× floor"), tr("error"), tr("max |d|") }, { 1, 2, 3 }, this))
+    , m_metricTable(new FittedTable(m_metrics))
+    , m_sideTable(new FittedTable(m_sides))
+    , m_laneTable(new FittedTable(m_lanes))
+{
+    setAccessibleName(tr("Selected pair"));
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    auto* head = new QWidget;
+    auto* headLayout = new QVBoxLayout(head);
+    headLayout->setContentsMargins(10, 7, 10, 6);
+    headLayout->setSpacing(1);
+    QFont bold = m_title->font();
+    bold.setBold(true);
+    m_title->setFont(bold);
+    m_kind->setMuted(true);
+    headLayout->addWidget(m_title);
+    headLayout->addWidget(m_kind);
+    layout->addWidget(head);
+
+    auto* body = new QVBoxLayout(m_body);
+    body->setContentsMargins(0, 0, 0, 8);
+    body->setSpacing(8);
+    m_notes->setContentsMargins(10, 0, 10, 0);
+    body->addWidget(m_notes);
+    body->addWidget(m_laneTable);
+    body->addWidget(m_metricTable);
+    body->addWidget(m_sideTable);
+    body->addStretch(1);
+    auto* scroll = new QScrollArea;
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidgetResizable(true);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setWidget(m_body);
+    scroll->viewport()->setAutoFillBackground(false);
+    m_body->setAutoFillBackground(false);
+    m_empty->setContentsMargins(10, 0, 10, 8);
+    layout->addWidget(m_empty);
+    layout->addWidget(scroll, 1);
+
+    m_metricTable->setAccessibleName(tr("Metrics"));
+    m_laneTable->setAccessibleName(tr("Ranks"));
+    m_laneTable->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+    connect(m_laneTable->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
+        if (current.isValid()) {
+            m_session.selectLane(current.row());
+        }
+    });
+    connect(&session, &Session::structureChanged, this, &DetailsPanel::refresh);
+    connect(&session, &Session::resultsChanged, this, [this] {
+        // Rows are rebuilt only when the selected pair has just become ready.
+        if (m_session.selection().pair && m_metrics->rowCount() == 0) {
+            refresh();
+        }
+    });
+    connect(&session, &Session::verdictReady, this, &DetailsPanel::refresh);
+    connect(&session, &Session::pairSelected, this, &DetailsPanel::refresh);
+    connect(&session, &Session::laneSelected, this, &DetailsPanel::refresh);
+    refresh();
+}
+
+QString DetailsPanel::title() const { return m_title->text(); }
+
+QString DetailsPanel::notes() const { return m_notes->text(); }
+
+void DetailsPanel::refresh()
+{
+    const auto& comparison = m_session.comparison();
+    const auto pair = m_session.selection().pair;
+    const bool any = comparison && pair;
+    m_body->setVisible(any);
+    m_kind->setVisible(any);
+    m_empty->setVisible(!any);
+    if (!any) {
+        m_title->setText(tr("No pair selected"));
+        m_empty->setText(tr("Choose a pair in the list, or press F8 for the next divergence."));
+        m_metrics->setRows({});
+        return;
+    }
+    const auto& p = comparison->structure().alignment.pairs[*pair];
+    const int lane = m_session.selection().lane;
+    m_title->setText(tensorName(p.key));
+    m_kind->setText(whatOf(p));
+    QStringList notes;
+    notes += pairNumbers(*comparison, *pair) + tr(".", "end of a sentence");
+    notes += ruleSentence(p);
+    if (!p.assembly.empty()) {
+        notes += tr("Put together: %1.").arg(shown(p.assembly));
+    }
+    for (const auto& note : { shown(p.note), *pair < comparison->ready() ? shown(comparison->result(*pair).note) : QString(),
+                              p.source.empty() ? QString() : tr("Called at %1.").arg(shown(p.source)) }) {
+        if (!note.isEmpty() && !notes.contains(note) && notes.front() != note + tr(".", "end of a sentence")) {
+            notes += note;
+        }
+    }
+    m_notes->setText(notes.join(QLatin1Char('\n')));
+    m_metrics->setRows(metricRows(*comparison, *pair, lane));
+    m_sides->setRows(sideRows(*comparison, *pair, lane));
+    {
+        const QSignalBlocker block(m_laneTable->selectionModel());
+        m_lanes->setRows(laneRows(*comparison, *pair));
+        if (lane >= 0) {
+            m_laneTable->selectionModel()->select(m_lanes->index(lane, 0), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+        }
+    }
+    m_metricTable->setVisible(m_metrics->rowCount() > 0);
+    m_sideTable->setVisible(m_sides->rowCount() > 0);
+    m_laneTable->setVisible(m_lanes->rowCount() > 0);
+}
+
+void DetailsPanel::paintEvent(QPaintEvent*)
+{
+    QPainter(this).fillRect(rect(), Theme::current().panel);
+}
+
+} // namespace forkpoint::ui

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/window/known_runs.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QSettings>
+
+#include <algorithm>
+#include <array>
+
+namespace forkpoint::ui {
+
+namespace {
+
+constexpr int kRecent = 10;
+const QString kRecentKey = QStringLiteral("recent");
+
+struct Words {
+    Q_DECLARE_TR_FUNCTIONS(Samples)
+};
+
+/// Which bundles make a sample; what each shows is said in the user's language.
+struct Known {
+    const char* name;
+    const char* reference;
+    const char* candidate;
+};
+constexpr std::array<Known, 3> kKnown { {
+    { "sumloss", "sumloss-single", "sumloss-ddp2" },
+    { "healthy", "healthy-single", "healthy-ddp2" },
+    { "fault", "healthy-single", "fault" },
+} };
+
+QString titleOf(const QString& name)
+{
+    return name == QLatin1String("sumloss") ? Words::tr("Summed loss under DDP")
+        : name == QLatin1String("healthy")  ? Words::tr("Healthy: one process and two")
+        : name == QLatin1String("fault")    ? Words::tr("A fault in one layer")
+                                            : name;
+}
+
+QString textOf(const QString& name)
+{
+    return name == QLatin1String("sumloss") ? Words::tr("The loss is a sum over the batch and DDP averages gradients: every gradient is halved.")
+        : name == QLatin1String("healthy")  ? Words::tr("The same training in one process and in two: they agree within rounding.")
+        : name == QLatin1String("fault")    ? Words::tr("One module computes something else in one of two single-process runs.")
+                                            : QString();
+}
+
+} // namespace
+
+std::vector<Sample> samplesIn(const QString& folder)
+{
+    std::vector<Sample> out;
+    for (const auto& known : kKnown) {
+        const auto path = [&](const char* bundle) { return QDir(folder).filePath(QStringLiteral("%1.forkpoint").arg(QLatin1String(bundle))); };
+        const QString name = QString::fromLatin1(known.name);
+        Sample sample { name, titleOf(name), textOf(name), { path(known.reference), path(known.candidate), {} } };
+        if (QFileInfo::exists(sample.runs.reference) && QFileInfo::exists(sample.runs.candidate)) {
+            out.push_back(std::move(sample));
+        }
+    }
+    return out;
+}
+
+std::vector<Sample> samples()
+{
+    const QDir program(QCoreApplication::applicationDirPath());
+    for (const auto* folder : { "../share/forkpoint/samples", "../../resources/samples", "../../../resources/samples" }) {
+        if (auto found = samplesIn(QDir::cleanPath(program.filePath(QLatin1String(folder)))); !found.empty()) {
+            return found;
+        }
+    }
+    return {};
+}
+
+std::vector<RunPair> recentPairs()
+{
+    std::vector<RunPair> out;
+    QSettings settings;
+    const int n = settings.beginReadArray(kRecentKey);
+    for (int i = 0; i < std::min(n, kRecent); ++i) {
+        settings.setArrayIndex(i);
+        RunPair pair { settings.value(QStringLiteral("a")).toString(), settings.value(QStringLiteral("b")).toString(),
+            settings.value(QStringLiteral("noise")).toString() };
+        const auto there = [](const QString& run) { return QFileInfo::exists(run) || QFileInfo::exists(run.section(QLatin1Char('@'), 0, -2)); };
+        if (there(pair.reference) && there(pair.candidate)) {
+            out.push_back(std::move(pair));
+        }
+    }
+    settings.endArray();
+    return out;
+}
+
+void rememberPair(const RunPair& pair)
+{
+    auto pairs = recentPairs();
+    std::erase(pairs, pair);
+    pairs.insert(pairs.begin(), pair);
+    pairs.resize(std::min<std::size_t>(pairs.size(), kRecent));
+    QSettings settings;
+    settings.beginWriteArray(kRecentKey, static_cast<int>(pairs.size()));
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        settings.setArrayIndex(static_cast<int>(i));
+        settings.setValue(QStringLiteral("a"), pairs[i].reference);
+        settings.setValue(QStringLiteral("b"), pairs[i].candidate);
+        settings.setValue(QStringLiteral("noise"), pairs[i].noise);
+    }
+    settings.endArray();
+}
+
+bool looksLikeBundle(const QString& path)
+{
+    const QFileInfo info(path);
+    return info.isDir() && (QFileInfo::exists(QDir(path).filePath(QStringLiteral("bundle.json"))) || QFileInfo::exists(QDir(path).filePath(QStringLiteral("rank.json")))
+                            || info.fileName().endsWith(QLatin1String(".forkpoint")));
+}
+
+} // namespace forkpoint::ui

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "ui/session/session.h"
+
+#include <QStatusBar>
+
+class QLabel;
+class QProgressBar;
+class QToolButton;
+
+namespace forkpoint::ui {
+
+/// The window's last line: what was compared with what means, and the job that runs, with a button that stops it.
+class StatusLine : public QStatusBar {
+    Q_OBJECT
+public:
+    StatusLine(Session& session, const QString& language, QWidget* parent = nullptr);
+    QToolButton* cancelButton() const { return m_cancel; }
+    QString text() const;
+
+private:
+    void refresh();
+    void showJob(const QString& title);
+
+    Session& m_session;
+    QLabel *m_compared, *m_floor, *m_job, *m_right;
+    QProgressBar* m_progress;
+    QToolButton* m_cancel;
+    QString m_tag; ///< of the job shown; empty: none
+};
+
+} // namespace forkpoint::ui
