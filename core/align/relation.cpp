@@ -339,11 +339,13 @@ bool isOneNumber(const PartGrid& grid)
     });
 }
 
-/// The candidate with the parts put together as these weights say.
-Candidate reduced(Candidate candidate, const SideWeights& weights)
+/// The candidate with the parts put together as these weights say. The mean of ranks that hold the same rows is one of replicas, which are
+/// compared one by one.
+Candidate reduced(Candidate candidate, const SideWeights& weights, bool replicated)
 {
     if (candidate.ranks.join != Join::Single) {
-        candidate.ranks.join = weights.ranks == Reduction::Replicated ? Join::Replicate : Join::Sum;
+        const bool replicas = weights.ranks == Reduction::Replicated || (replicated && weights.ranks == Reduction::Mean);
+        candidate.ranks.join = replicas ? Join::Replicate : Join::Sum;
     }
     if (candidate.micros.join != Join::Single) {
         candidate.micros.join = Join::Sum;
@@ -395,8 +397,8 @@ Relation relate(const PairKey& key, const PartGrid& gridA, const PartGrid& gridB
         const auto valuesA = numbers(a), valuesB = numbers(b);
         if (valuesA && valuesB) {
             weights = lossWeights(*valuesA, *valuesB, group.weights);
-            bestA = reduced(std::move(bestA), weights.a);
-            bestB = reduced(std::move(bestB), weights.b);
+            bestA = reduced(std::move(bestA), weights.a, sideA.replicated);
+            bestB = reduced(std::move(bestB), weights.b, sideB.replicated);
         }
     }
     const auto needsAll = [&](const Candidate& c) { return c.joins(Join::Concat) || c.joins(Join::Sum) || isActivation(key.kind) || isLocalGradient(key); };

@@ -24,20 +24,25 @@ std::vector<Cell> cellsOf(const std::vector<std::size_t>& ranks, const std::vect
     return out;
 }
 
-bool equalWorlds(const Side& a, const Side& b, const StepCells& cellsA, const StepCells& cellsB)
+/// The ranks that can be compared one by one: of equal worlds those that recorded the step on both sides (one may have died before it); of two
+/// single ranks these. Empty for different worlds.
+RankLists rankByRank(const Side& a, const Side& b, const StepCells& cellsA, const StepCells& cellsB)
 {
-    if (cellsA.ranks.size() != cellsB.ranks.size()) {
-        return false;
+    if (cellsA.ranks.size() == 1 && cellsB.ranks.size() == 1) {
+        return { { cellsA.ranks, cellsB.ranks } };
     }
-    if (cellsA.ranks.size() == 1) {
-        return true;
+    RankLists out;
+    if (a.bundle->worldSize() != b.bundle->worldSize()) {
+        return out;
     }
-    for (std::size_t i = 0; i < cellsA.ranks.size(); ++i) {
-        if (a.ranks[cellsA.ranks[i]]->rank != b.ranks[cellsB.ranks[i]]->rank) {
-            return false;
+    for (const auto x : cellsA.ranks) {
+        for (const auto y : cellsB.ranks) {
+            if (a.ranks[x]->rank == b.ranks[y]->rank) {
+                out.push_back({ { x }, { y } });
+            }
         }
     }
-    return true;
+    return out;
 }
 
 template <class T>
@@ -75,12 +80,12 @@ bool hasLoss(const Side& side, std::int32_t step)
     });
 }
 
-std::string planText(const StepPlan& plan, bool manyRanks, bool manyMicros, bool lossesRecorded)
+std::string planText(const StepPlan& plan, bool manyRanks, bool ranksMissing, bool manyMicros, bool lossesRecorded)
 {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
     if (manyRanks) {
-        add(plan.rankByRank ? "rank by rank" : "all ranks joined");
+        add(!plan.rankByRank ? "all ranks joined" : ranksMissing ? "rank by rank, as far as both sides have them" : "rank by rank");
     }
     if (manyMicros) {
         add(plan.microByMicro ? "micro-step by micro-step" : "micro-steps joined");
@@ -147,8 +152,8 @@ StepCells stepCells(const Side& side, std::int32_t step)
 StepPlan planStep(const Side& a, const Side& b, std::int32_t stepA, std::int32_t stepB, const StepCells& cellsA, const StepCells& cellsB,
                   const StepPlan* previous)
 {
-    const bool worlds = equalWorlds(a, b, cellsA, cellsB), micros = cellsA.micros.size() == cellsB.micros.size();
-    const RankLists rankWise = worlds ? oneByOne(cellsA.ranks, cellsB.ranks) : RankLists(), rankJoined { { cellsA.ranks, cellsB.ranks } };
+    const RankLists rankWise = rankByRank(a, b, cellsA, cellsB), rankJoined { { cellsA.ranks, cellsB.ranks } };
+    const bool worlds = !rankWise.empty(), micros = cellsA.micros.size() == cellsB.micros.size();
     const MicroLists microWise = micros ? oneByOne(cellsA.micros, cellsB.micros) : MicroLists(), microJoined { { cellsA.micros, cellsB.micros } };
 
     StepPlan plan;
@@ -187,7 +192,8 @@ StepPlan planStep(const Side& a, const Side& b, std::int32_t stepA, std::int32_t
         }
         group.weights = lossWeights(lossGrid(a, stepA, group.ranksA, group.microsA), lossGrid(b, stepB, group.ranksB, group.microsB), fallback);
     }
-    plan.text = planText(plan, cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
+    plan.text = planText(plan, cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1,
+                         rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size(), cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
                          hasLoss(a, stepA) && hasLoss(b, stepB));
     return plan;
 }

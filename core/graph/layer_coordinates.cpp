@@ -42,12 +42,15 @@ public:
         , m_down(graph.down)
         , m_linksBelow(graph.layers, 0)
     {
+        const auto byPlace = [&](const Neighbour& x, const Neighbour& y) {
+            return m_graph.position[x.vertex] + static_cast<double>(x.otherShare) < m_graph.position[y.vertex] + static_cast<double>(y.otherShare);
+        };
         for (Vertex v = 0; v < m_vertices; ++v) {
-            const auto byPlace = [&](const Neighbour& x, const Neighbour& y) {
-                return m_graph.position[x.vertex] + static_cast<double>(x.otherShare) < m_graph.position[y.vertex] + static_cast<double>(y.otherShare);
-            };
-            std::stable_sort(m_up.begin() + m_graph.upBegin[v], m_up.begin() + m_graph.upBegin[v + 1], byPlace);
-            std::stable_sort(m_down.begin() + m_graph.downBegin[v], m_down.begin() + m_graph.downBegin[v + 1], byPlace);
+            for (const auto neighbours : { upOf(v), downOf(v) }) {
+                if (neighbours.size() > 1) {
+                    std::stable_sort(neighbours.begin(), neighbours.end(), byPlace);
+                }
+            }
         }
         findSpine();
         for (Vertex v = 0; v < m_vertices; ++v) {
@@ -77,17 +80,18 @@ private:
     std::span<Neighbour> upOf(Vertex v) { return { m_up.data() + m_graph.upBegin[v], m_up.data() + m_graph.upBegin[v + 1] }; }
     std::span<Neighbour> downOf(Vertex v) { return { m_down.data() + m_graph.downBegin[v], m_down.data() + m_graph.downBegin[v + 1] }; }
 
-    /// The middle one of an odd number of short neighbours, kNone if there is none.
-    static Vertex middleOf(std::span<const Neighbour> neighbours)
+    /// The middle one of an odd number of short neighbours; of an even number the one that is in the middle with the lanes counted in.
+    /// kNone if there is none.
+    Vertex middleOf(std::span<const Neighbour> neighbours) const
     {
-        std::size_t count = 0;
-        for (const auto& n : neighbours) {
-            count += n.link == Link::Short ? 1 : 0;
-        }
-        std::size_t before = count / 2;
-        for (const auto& n : neighbours) {
-            if (count % 2 == 1 && n.link == Link::Short && before-- == 0) {
-                return n.vertex;
+        for (const bool withLanes : { false, true }) {
+            const auto counts = [&](const Neighbour& n) { return n.link == Link::Short || (withLanes && n.vertex >= m_graph.nodes); };
+            const auto count = static_cast<std::size_t>(std::count_if(neighbours.begin(), neighbours.end(), counts));
+            std::size_t before = count / 2;
+            for (const auto& n : neighbours) {
+                if (count % 2 == 1 && counts(n) && before-- == 0) {
+                    return n.link == Link::Short ? n.vertex : kNone;
+                }
             }
         }
         return kNone;

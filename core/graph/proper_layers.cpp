@@ -43,16 +43,14 @@ public:
     ProperLayers build()
     {
         m_out.paths.resize(m_edges.size());
-        readPins();
-        breakCycles();
-        sortArcs();
-        assignLayers();
-        pullSourcesDown();
-        placeBottom();
-        makeLanes();
-        if (!m_stop.stop_requested()) {
-            connect();
-            orderAtFirst();
+        // A step that was cut short leaves what the next one must not see.
+        using Step = void (Builder::*)();
+        for (const Step step : { &Builder::readPins, &Builder::breakCycles, &Builder::sortArcs, &Builder::assignLayers, &Builder::pullSourcesDown,
+                                 &Builder::placeBottom, &Builder::makeLanes, &Builder::connect, &Builder::orderAtFirst }) {
+            if (m_stop.stop_requested()) {
+                break;
+            }
+            (this->*step)();
         }
         return std::move(m_out);
     }

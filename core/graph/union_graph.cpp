@@ -544,16 +544,15 @@ private:
             return dot == std::string::npos ? std::pair(names.of(std::string()), full) : std::pair(names.of(full.substr(0, dot)), full.substr(dot + 1));
         };
         for (const auto& tie : ties) {
-            if (tie.empty()) {
-                continue;
-            }
-            const auto owner = parameters.find(split(tie.front()));
-            for (std::size_t i = 1; i < tie.size() && owner != parameters.end(); ++i) {
-                const auto name = split(tie[i]).first;
-                if (name < m_callsOfName.size()) {
-                    for (const auto id : m_callsOfName[name]) {
-                        addParameterEdge(owner->second, id);
-                    }
+            // Recorded under one of its names.
+            const auto recorded = std::find_if(tie.begin(), tie.end(), [&](const std::string& name) { return parameters.contains(split(name)); });
+            for (auto other = tie.begin(); other != tie.end() && recorded != tie.end(); ++other) {
+                const auto name = split(*other).first;
+                if (other == recorded || name >= m_callsOfName.size()) {
+                    continue;
+                }
+                for (const auto id : m_callsOfName[name]) {
+                    addParameterEdge(parameters.at(split(*recorded)), id);
                 }
             }
         }

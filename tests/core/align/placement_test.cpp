@@ -443,6 +443,18 @@ TEST(OneNumber, ACriterionDividedByTheAccumulationAfterwards)
     EXPECT_EQ(ofB(alignment, "s0/backward/grad_output/criterion"), (Elements { 1 }));
 }
 
+TEST(OneNumber, OfReplicatedRanksIsComparedOnEach)
+{
+    const auto batch = f32({ 2, 1 }, { 10, 11 });
+    RecordedRun a("single"), b("tp2", 2);
+    a.rank().batch(batch).output("criterion", f32({}, { 3 })).gradOutput("criterion", f32({}, { 1 }));
+    b.rank(0).batch(batch).output("criterion", f32({}, { 3 })).gradOutput("criterion", f32({}, { 1 }));
+    b.rank(1).batch(batch).output("criterion", f32({}, { 3.0000002f })).gradOutput("criterion", f32({}, { 1 }));
+    const auto alignment = aligned(a.side(), b.side());
+    ASSERT_EQ(pairOf(alignment, "s0/forward/output/criterion").lanes.size(), 2u);
+    EXPECT_EQ(ofB(alignment, "s0/forward/output/criterion", 1), (Elements { 3.0000002f }));
+}
+
 TEST(OneNumber, WhereNoReductionAgreesTheLossesWeightsHold)
 {
     DealtPair runs;
@@ -602,6 +614,21 @@ TEST(EqualWorlds, WithOtherRowsStayRankByRank)
     const auto alignment = aligned(a.side(), b.side());
     EXPECT_TRUE(alignment.steps.front().rankByRank);
     EXPECT_EQ(alignment.steps.front().text, "rank by rank; the two sides do not hold the same rows");
+}
+
+TEST(EqualWorlds, ARankThatDiedBeforeAStepIsLeftOutFromThere)
+{
+    RecordedRun a("a", 2), b("b", 2);
+    for (auto* run : { &a, &b }) {
+        run->rank(0).step(0).batch(f32({ 1, 1 }, { 10 })).step(1).batch(f32({ 1, 1 }, { 20 }));
+        run->rank(1).step(0).batch(f32({ 1, 1 }, { 11 })).info({ { "status", "recording" } });
+    }
+    a.rank(1).step(1).batch(f32({ 1, 1 }, { 21 }));
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_EQ(pairOf(alignment, "s0/data/batch/batch").lanes.size(), 2u);
+    EXPECT_EQ(pairOf(alignment, "s1/data/batch/batch").lanes.size(), 1u);
+    EXPECT_EQ(alignment.steps[1].text, "rank by rank, as far as both sides have them; rows matched by content, in the same order");
+    EXPECT_EQ(pairOf(alignment, "s1/data/batch/batch").status, PairStatus::Matched);
 }
 
 TEST(OneRankOfARun, AgainstARankOfTheSameRun)

@@ -115,6 +115,36 @@ TEST(LayeredLayout, FanHangsOnItsMiddle)
 )");
 }
 
+TEST(LayeredLayout, ABranchThatPassesALayerCountsForTheMiddle)
+{
+    Named named({ "norm", "q", "k", "v", "rope", "rope1", "proj" });
+    named.chain({ "norm", "q", "rope", "proj" }).chain({ "norm", "k", "rope1", "proj" }).chain({ "norm", "v", "proj" });
+    EXPECT_EQ(named.draw(), R"(
+        [norm]
+         / |\
+     /     |   \
+ [q]      [k]  [v]
+   |       |     |
+   |       |     |
+[rope]  [rope1]  |
+     \     |   /
+         \ |/
+        [proj]
+)");
+}
+
+TEST(LayeredLayout, AWalkAsideEnds)
+{
+    // Each node is entered at one point and left 40 to the right of it: straight throughout would be a staircase.
+    constexpr std::uint32_t kSize = 200;
+    std::vector<LayoutEdge> edges;
+    for (std::uint32_t v = 0; v + 1 < kSize; ++v) {
+        edges.push_back({ v, v + 1, 20, -20, false });
+    }
+    const auto layout = layeredLayout(boxes(kSize), edges).value();
+    EXPECT_LT(layout.width, 600);
+}
+
 TEST(LayeredLayout, SourcesStandJustAboveWhatTheyFeed)
 {
     EXPECT_EQ(Named({ "in", "a", "b", "w" }).chain({ "in", "a", "b" }).edge("w", "b", true).draw(), R"(
@@ -381,8 +411,13 @@ double threadSeconds()
 
 TEST(LayeredLayout, CancelLeavesQuickly)
 {
-    const auto nodes = boxes(40000);
-    const auto edges = randomEdges(40000, 80000, 3);
+#ifdef __SANITIZE_ADDRESS__
+    constexpr double kPromptly = 0.5;
+#else
+    constexpr double kPromptly = 0.1;
+#endif
+    const auto nodes = boxes(20000);
+    const auto edges = randomEdges(20000, 40000, 3);
     const double begin = threadSeconds();
     ASSERT_TRUE(layeredLayout(nodes, edges));
     const double whole = threadSeconds() - begin;
@@ -418,7 +453,7 @@ TEST(LayeredLayout, CancelLeavesQuickly)
         source.request_stop();
         worker.join();
         cancelledRuns += cancelled ? 1 : 0;
-        EXPECT_LT(used - atStop, 0.1) << share;
+        EXPECT_LT(used - atStop, kPromptly) << share;
     }
     EXPECT_GT(cancelledRuns, 0); // a late scheduler may let some of them finish
 }

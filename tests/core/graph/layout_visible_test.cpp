@@ -344,6 +344,42 @@ TEST(VisibleLayout, ResidualIsDrawnFromBothProducers)
     EXPECT_EQ(last.size(), 2u); // one line from the attention, one from the block before
 }
 
+TEST(VisibleLayout, DecoderBlocksTakeTheMemoryAtTheSamePort)
+{
+    SampleRun run;
+    run.call("encoder");
+    run.call("embed");
+    run.enter("decoder");
+    std::string input = "embed";
+    for (int i = 0; i < 4; ++i) {
+        const std::string block = "decoder." + std::to_string(i);
+        run.enter(block);
+        run.call(block + ".self");
+        run.call(block + ".cross");
+        run.leave();
+        run.edge(input, block);
+        run.edge(input, block + ".self");
+        run.edge("encoder", block);
+        run.edge("encoder", block + ".cross");
+        run.edge(block + ".self", block + ".cross");
+        input = block;
+    }
+    run.leave();
+    const auto graph = graphOf(run, run);
+    const auto visible = visibleGraph(graph, Expansion::all(graph));
+    const auto layout = visibleLayout(visible, sizesOf(namesOf(graph, visible))).value();
+    EXPECT_EQ(layout.stats.crossings, 0u);
+    std::set<double> entries; // of the memory into each block, from the block's left side
+    const auto encoder = visible.itemOfNode[graph.find("encoder")];
+    for (std::size_t e = 0; e < visible.edges.size(); ++e) {
+        const auto to = visible.edges[e].to;
+        if (visible.edges[e].from == encoder && visible.items[to].frame) {
+            entries.insert(layout.route(layout.segments[layout.segmentsOf(e).back()]).back().x - layout.items[to].x);
+        }
+    }
+    EXPECT_EQ(entries.size(), 1u);
+}
+
 TEST(VisibleLayout, OutputOfAGroupIsImpliedByWhatEndsInIt)
 {
     const auto run = gpt(shapeOf(2));
