@@ -357,8 +357,10 @@ private:
             left += kSignSize + kGapInNode;
             paintBar(painter, QRectF(rect.left() + kNodePadding, rect.bottom() - kBar - 5, rect.width() - 2 * kNodePadding, kBar), mark, m_theme);
         }
-        severityMark(painter, mark, left, line);
-        left += kMarkSize + kGapInNode;
+        if (mark.severity || mark.pending > 0) {
+            severityMark(painter, mark, left, line);
+            left += kMarkSize + kGapInNode;
+        }
         const QColor colour = mark.severity || mark.pending > 0 ? m_theme.text : m_theme.muted;
         const QString number = oneSided(data) ? sideText(data) : markNumber(mark);
         if (!number.isEmpty()) {

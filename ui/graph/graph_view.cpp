@@ -168,7 +168,7 @@ void GraphView::buildHeader(QBoxLayout& rows)
     bold.setBold(true);
     title->setFont(bold);
     layout->addWidget(title);
-    layout->addWidget(m_crumbs, 1);
+    layout->addWidget(m_crumbs, 3);
     connect(m_crumbs, &Breadcrumbs::clicked, this, [this](NodeId node) {
         select(node);
         m_canvas->reveal(node);
@@ -177,7 +177,8 @@ void GraphView::buildHeader(QBoxLayout& rows)
     m_search->setPlaceholderText(tr("Search  Ctrl+F"));
     m_search->setToolTip(tip(tr("Part of a name or class, or a regular expression between slashes. Enter: next, Shift+Enter: previous, Esc: clear.")));
     m_search->setAccessibleName(tr("Search in the graph"));
-    m_search->setFixedWidth(170);
+    m_search->setMinimumWidth(90);
+    m_search->setMaximumWidth(180);
     m_count->setTextFormat(Qt::PlainText);
     m_count->setContentsMargins(0, 0, 6, 0);
     auto* inside = new QHBoxLayout(m_search);
@@ -186,7 +187,7 @@ void GraphView::buildHeader(QBoxLayout& rows)
     inside->addWidget(m_count);
     m_count->setAttribute(Qt::WA_TransparentForMouseEvents);
     m_count->setForegroundRole(QPalette::PlaceholderText);
-    layout->addWidget(m_search);
+    layout->addWidget(m_search, 2);
     connect(m_search, &QLineEdit::textChanged, this, &GraphView::search);
     connect(m_search, &QLineEdit::returnPressed, this, [this] { goToMatch(1); });
     auto* back = new QShortcut(QKeySequence(Qt::SHIFT | Qt::Key_Return), m_search, [this] { goToMatch(-1); }, Qt::WidgetShortcut);
@@ -625,8 +626,15 @@ void GraphView::search()
         }
         count = expression.isValid() ? QLocale().toString(static_cast<qulonglong>(m_found.size())) : tr("not valid", "regular expression");
     }
-    m_count->setText(count);
+    showCount(count);
     m_canvas->setMatches(std::move(matches));
+}
+
+/// Within the field; what is typed keeps clear of it.
+void GraphView::showCount(const QString& count)
+{
+    m_count->setText(count);
+    m_search->setTextMargins(0, 0, count.isEmpty() ? 0 : m_count->sizeHint().width(), 0);
 }
 
 void GraphView::goToMatch(int direction)
@@ -636,7 +644,7 @@ void GraphView::goToMatch(int direction)
     }
     const auto n = m_found.size();
     m_foundAt = m_foundAt ? (*m_foundAt + n + static_cast<std::size_t>(direction < 0 ? n - 1 : 1)) % n : direction > 0 ? 0 : n - 1;
-    m_count->setText(tr("%1 of %2", "number of a match, matches").arg(*m_foundAt + 1).arg(n));
+    showCount(tr("%1 of %2", "number of a match, matches").arg(*m_foundAt + 1).arg(n));
     const auto node = m_found[*m_foundAt];
     select(node);
     const auto& scene = *m_canvas->scene();

@@ -69,6 +69,7 @@ private:
     void select(graph::NodeId node);
     void setWanted(graph::Expansion expansion, Wish wish);
     void search();
+    void showCount(const QString& count);
     void goToMatch(int direction);
     void showMenu(graph::NodeId node, const QPoint& position);
     void placeMinimap();
