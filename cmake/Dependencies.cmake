@@ -17,6 +17,9 @@ find_package(CLI11 REQUIRED)          # arguments of the programs
 find_package(GTest REQUIRED)          # tests
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd) # compressed frames
 
+find_package(benchmark QUIET)         # forkpoint-bench
+add_feature_info(Benchmarks benchmark_FOUND "Google Benchmark found (libbenchmark-dev): forkpoint-bench can be built")
+
 set(FORKPOINT_HAVE_CUDA OFF)
 if(FORKPOINT_CUDA)
     include(CheckLanguage)

@@ -42,8 +42,10 @@ packages=(
     libexpected-dev     # Result<T>
     libcli11-dev        # arguments of the programs
     libzstd-dev         # compressed frames
+    libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests
-    python3             # structure tests
+    python3             # structure tests and tests of the command line
+    python3-jsonschema  # tests of the JSON report against its schema
     python3-torch       # the demo's runs and the recorder's tests
 )
 packages_newest_torch=(
@@ -97,12 +99,13 @@ install_packages() {
     as_root apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}"
 }
 
+# Arguments go to cmake --build.
 build() {
     install_packages "${packages[@]}"
     say "build: preset $preset in $(build_folder)"
     cd "$root" # presets belong to the folder they are started in
     cmake --preset "$preset"
-    cmake --build --preset "$preset" --parallel "$(nproc)"
+    cmake --build --preset "$preset" --parallel "$(nproc)" "$@"
     say "build: programs are in $(build_folder)/bin"
 }
 
@@ -161,12 +164,13 @@ free_port() {
 demo_record() {
     local cli=$1 python=$2 runs=$3 script=$root/resources/samples/scripts/gpt.py
     # The script is plain PyTorch and knows nothing of Forkpoint. Its bug: the loss is a sum over the batch, and DDP takes the mean over ranks.
+    export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" # what the launcher gives each process of several, with a page of warning
     say "demo: recording one process"
-    "$cli" record -o "$runs/single" --steps 0:3 --overwrite -- "$python" "$script" --loss sum
+    "$cli" record -o "$runs/single" --steps 0:3 --overwrite -- "$python" "$script" --loss sum --lr 0.002
     say "demo: recording two processes (DDP)"
     # -r and -t: without a map over all local ranks, the launcher of torch 1.13 crashes under Python 3.11.
     "$cli" record -o "$runs/ddp2" --steps 0:3 --overwrite -- "$python" -m torch.distributed.run --nproc_per_node 2 \
-        --master_port "$(free_port "$python")" -r 0:1,1:1 -t 0:1,1:1 "$script" --loss sum
+        --master_port "$(free_port "$python")" -r 0:1,1:1 -t 0:1,1:1 "$script" --loss sum --lr 0.002
 }
 
 # Exit status 1 means "they differ", which is what the demo shows; 0 would mean that the bug was not seen.
@@ -182,7 +186,7 @@ demo_compare() {
 }
 
 demo() {
-    build
+    build --target forkpoint-cli
     local cli python runs
     cli=$(build_folder)/bin/forkpoint-cli
     runs=$(build_folder)/demo

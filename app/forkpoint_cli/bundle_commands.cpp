@@ -51,7 +51,7 @@ void addVerify(CLI::App& app, Run& run)
                 print(report::printable(fmt::format("{}: {}", problem.where, problem.message)) + "\n");
             }
             print(fmt::format("{}: {} tensors, {} checked against their digests, {} bytes: {}\n", report::printable((*bundle)->name()), report->tensors,
-                              report->checked, report->bytes, damaged ? "damaged" : "undamaged"));
+                              report->checked, report->bytes, damaged ? "damaged" : "tensor bytes undamaged"));
             return damaged ? kDiffers : kAgrees;
         };
     });

@@ -24,7 +24,7 @@ struct Arguments {
 diagnose::Severity threshold(const std::string& word)
 {
     using diagnose::Severity;
-    return word == "divergent" ? Severity::Divergent : word == "invalid" ? Severity::Invalid : Severity::Drift;
+    return word == "unmatched" ? Severity::Unmatched : word == "divergent" ? Severity::Divergent : word == "invalid" ? Severity::Invalid : Severity::Drift;
 }
 
 int compareRuns(const Arguments& arguments)
@@ -60,8 +60,7 @@ int compareRuns(const Arguments& arguments)
         print(report::textReport(*comparison, textOptions(arguments.colour)));
     }
     if (!arguments.json.empty()) {
-        const auto text = report::jsonReport(*comparison).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-        if (auto written = writeText(arguments.json, text); !written) {
+        if (auto written = writeText(arguments.json, report::jsonText(*comparison)); !written) {
             return failed(written.error());
         }
     }
@@ -81,7 +80,7 @@ void addCompare(CLI::App& app, Run& run)
     command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
     command->add_option("--backend", arguments->backend, "compute metrics with this backend");
     command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1")
-        ->check(CLI::IsMember({ "drift", "divergent", "invalid" }))
+        ->check(CLI::IsMember({ "unmatched", "drift", "divergent", "invalid" }))
         ->capture_default_str();
     command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always", "never" }))->capture_default_str();
     command->callback([arguments, &run] { run = [arguments] { return compareRuns(*arguments); }; });

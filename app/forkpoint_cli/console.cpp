@@ -51,7 +51,8 @@ void complain(std::string_view text) { fmt::print(stderr, "forkpoint-cli: {}\n",
 int failed(const Error& error)
 {
     complain(error.text());
-    return error.code == ErrorCode::Usage || error.code == ErrorCode::Exists ? kUsage : kUnreadable;
+    const bool asGiven = error.code == ErrorCode::Usage || error.code == ErrorCode::Exists || error.code == ErrorCode::WriteFailed;
+    return asGiven ? kUsage : kUnreadable;
 }
 
 ConsoleProgress::ConsoleProgress()

@@ -93,7 +93,7 @@ int record(const Arguments& arguments, const std::vector<std::string>& command)
 
 } // namespace
 
-void addRecord(CLI::App& app, Run& run)
+void addRecord(CLI::App& app, Run& run, const std::vector<std::string>& words)
 {
     auto* command = app.add_subcommand("record", "Run a command and record the PyTorch training in it, without a change to the script.");
     const auto arguments = std::make_shared<Arguments>();
@@ -103,18 +103,32 @@ void addRecord(CLI::App& app, Run& run)
     command->add_option("--name", arguments->runName, "name of the run; default: the name of the folder");
     command->add_option("--python", arguments->python, "interpreter that starts the recorder; default: FORKPOINT_PYTHON, else python3");
     command->add_flag("--overwrite", arguments->overwrite, "replace an existing recording");
-    command->prefix_command();
     command->footer("Write -- before the command:\n  forkpoint-cli record -o runs/ddp2 --steps 0:3 -- torchrun --nproc_per_node 2 train.py ARGS\n"
                     "The exit status is the command's.");
-    command->callback([arguments, command, &run] {
-        run = [arguments, command] {
-            auto words = command->remaining();
-            if (!words.empty() && words.front() == "--") {
-                words.erase(words.begin());
-            }
-            return record(*arguments, words);
-        };
-    });
+    command->callback([arguments, &words, &run] { run = [arguments, &words] { return record(*arguments, words); }; });
+}
+
+std::vector<std::string> recordedCommand(const CLI::App& app, std::vector<std::string>& words)
+{
+    if (words.empty() || words.front() != "record") {
+        return {};
+    }
+    const auto* record = app.get_subcommand("record");
+    auto next = words.begin() + 1;
+    while (next != words.end() && next->starts_with('-') && *next != "--") {
+        const bool attached = next->starts_with("--") ? next->find('=') != std::string::npos : next->size() > 2; // --steps=0:3, -oRUN
+        const auto name = next->starts_with("--") ? next->substr(0, next->find('=')) : next->substr(0, 2);
+        const auto* option = record->get_option_no_throw(name);
+        if (!option) {
+            words.erase(next + 1, words.end()); // the parser reports it
+            return {};
+        }
+        next += !attached && option->get_expected_max() > 0 && words.end() - next > 1 ? 2 : 1;
+    }
+    const bool dashes = next != words.end() && *next == "--";
+    std::vector<std::string> command(dashes ? next + 1 : next, words.end());
+    words.erase(next, words.end());
+    return command;
 }
 
 void addRecorder(CLI::App& app, Run& run)

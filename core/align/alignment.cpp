@@ -25,9 +25,9 @@ using bundle::TensorRecord;
 
 struct Draft {
     PairKey key;
-    std::map<std::pair<std::int32_t, std::size_t>, Part> a, b; ///< (micro, rank index) -> part
+    std::map<std::pair<std::int32_t, std::size_t>, Part> a, b; ///< (micro, rank index) -> part, of not observed ones too
     Rule rule = Rule::None;
-    std::string notObserved;
+    std::string notObserved; ///< the reason why some part is; nothing is compared then
 };
 
 using Drafts = std::map<PairKey, Draft>;
@@ -76,10 +76,9 @@ void collect(const Side& side, std::int32_t recordedStep, std::int32_t step, con
             draft.key = key;
             if (!record.notObserved.empty()) {
                 draft.notObserved = record.notObserved;
-                continue;
             }
             auto& parts = isA ? draft.a : draft.b;
-            parts.emplace(std::pair { micro, r }, Part { side.ranks[r], &record, micro });
+            parts.emplace(std::pair { micro, r }, Part { side.ranks[r], &record, micro, r });
         }
     }
 }
@@ -114,12 +113,16 @@ void matchSlotsInOrder(Drafts& drafts)
         for (std::size_t i = 0; i < loose.a.size(); ++i) {
             auto& target = drafts.at(loose.a[i]);
             auto& other = drafts.at(loose.b[i]);
-            const auto rank = [](const Part& p) { return p.record->shape.size(); };
-            if (rank(target.a.begin()->second) != rank(other.b.begin()->second)) {
+            const auto* recordA = target.a.begin()->second.record;
+            const auto* recordB = other.b.begin()->second.record;
+            if (recordA->shape.size() != recordB->shape.size() || isInteger(recordA->dtype) != isInteger(recordB->dtype)) {
                 continue;
             }
             target.b = std::move(other.b);
             target.rule = Rule::SlotOrder;
+            if (target.notObserved.empty()) {
+                target.notObserved = other.notObserved;
+            }
             drafts.erase(loose.b[i]);
         }
     }
@@ -160,6 +163,19 @@ Rule nameRule(const Draft& draft, const std::map<std::string, std::string>& rena
     return renamed(renames, plain) == plain ? Rule::Normalised : Rule::ClassOrder;
 }
 
+/// The ranks among `ranks` whose recording broke off before they had all parts that the others have.
+std::vector<int> brokenOff(const Side& side, const std::vector<std::size_t>& ranks, const PartGrid& grid)
+{
+    std::vector<int> out;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+        const bool lacks = std::any_of(grid.begin(), grid.end(), [&](const auto& row) { return !row[r].record; });
+        if (lacks && !side.ranks[ranks[r]]->complete) {
+            out.push_back(side.ranks[ranks[r]]->rank);
+        }
+    }
+    return out;
+}
+
 std::vector<int> recordedRanks(const std::map<std::pair<std::int32_t, std::size_t>, Part>& parts)
 {
     std::vector<int> ranks;
@@ -169,7 +185,22 @@ std::vector<int> recordedRanks(const std::map<std::pair<std::int32_t, std::size_
     return ranks;
 }
 
-Pair relatePair(const Draft& draft, const StepPlan& plan, const StepCells& cellsA, const StepCells& cellsB, const std::map<std::string, std::string>& renames)
+/// Which ranks a side is short of, in words; empty if it has all, or if both launches had the same number of ranks: those are compared one by one.
+std::string shortOf(const Side& side, const Side& other)
+{
+    const int world = side.bundle->worldSize();
+    if (world == other.bundle->worldSize() || side.ranks.size() >= static_cast<std::size_t>(std::max(world, 0))) {
+        return {};
+    }
+    std::vector<int> ranks;
+    for (const auto* rank : side.ranks) {
+        ranks.push_back(rank->rank);
+    }
+    return fmt::format("only {} of {} ranks", rankList(ranks), world);
+}
+
+Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const StepPlan& plan, const StepCells& cellsA, const StepCells& cellsB,
+                const std::map<std::string, std::string>& renames)
 {
     Pair pair;
     pair.key = draft.key;
@@ -208,7 +239,25 @@ Pair relatePair(const Draft& draft, const StepPlan& plan, const StepCells& cells
             continue;
         }
         auto relation = relate(draft.key, gridA, gridB, group, cellsA.rows, cellsB.rows);
-        if (relation.lanes.empty()) {
+        const bool unrelated = relation.lanes.empty();
+        const auto brokenA = brokenOff(sideA, group.ranksA, gridA), brokenB = brokenOff(sideB, group.ranksB, gridB);
+        if ((!brokenA.empty() && (unrelated || relation.needsAllOfA)) || (!brokenB.empty() && (unrelated || relation.needsAllOfB))) {
+            // Some of the pieces or summands: what they make is not the whole, and no defect of the training either.
+            pair.status = PairStatus::NotObserved;
+            pair.note = fmt::format("the recording of {} of the {} ended before it", rankList(brokenB.empty() ? brokenA : brokenB),
+                                    brokenB.empty() ? "reference" : "candidate");
+            pair.lanes.clear();
+            return pair;
+        }
+        // The share that some ranks had of a batch is no batch, and what was computed from it differs from what was computed from the whole.
+        const std::string shortA = shortOf(sideA, sideB), shortB = shortOf(sideB, sideA);
+        if ((!shortA.empty() || !shortB.empty()) && (unrelated || (micro && !group.rows.matched))) {
+            pair.status = PairStatus::NotObserved;
+            pair.note = fmt::format("the {} is {}, which do not hold the whole", shortB.empty() ? "reference" : "candidate", shortB.empty() ? shortA : shortB);
+            pair.lanes.clear();
+            return pair;
+        }
+        if (unrelated) {
             pair.note = relation.problem;
             pair.status = relation.incomplete ? PairStatus::OnlyA : PairStatus::Unrelated;
             pair.lanes.clear();
@@ -382,6 +431,29 @@ std::string stepList(const std::vector<int>& steps)
     return out.empty() ? "none" : out;
 }
 
+/// Two launches of equal size are compared rank by rank: what one rank of them has no counterpart in the other is left out.
+void keepCommonRanks(Side& a, Side& b, std::vector<std::string>& notes)
+{
+    const auto numbers = [](const Side& side) {
+        std::vector<int> out;
+        for (const auto* rank : side.ranks) {
+            out.push_back(rank->rank);
+        }
+        return out;
+    };
+    const auto ofA = numbers(a), ofB = numbers(b);
+    const auto common = [&](const bundle::RankData* rank) {
+        return std::find(ofA.begin(), ofA.end(), rank->rank) != ofA.end() && std::find(ofB.begin(), ofB.end(), rank->rank) != ofB.end();
+    };
+    if (a.bundle->worldSize() != b.bundle->worldSize() || ofA.size() == ofB.size() || std::none_of(a.ranks.begin(), a.ranks.end(), common)) {
+        return;
+    }
+    for (auto* side : { &a, &b }) {
+        std::erase_if(side->ranks, [&](const bundle::RankData* rank) { return !common(rank); });
+    }
+    notes.push_back(fmt::format("reference: {}; candidate: {}: compared are those that both have", rankList(ofA), rankList(ofB)));
+}
+
 void noteMissingRanks(const Side& side, std::string_view which, std::vector<std::string>& notes)
 {
     const auto world = static_cast<std::size_t>(std::max(side.bundle->worldSize(), 0));
@@ -414,14 +486,21 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     Alignment out;
     out.stepOffset = options.stepOffset;
     const auto stepsA = stepsOf(a), stepsB = stepsOf(b);
+    const std::int64_t offset = options.stepOffset; // wide: any offset may be given
     std::vector<int> common, onlyA, onlyB;
     for (const int step : stepsA) {
-        const bool both = std::find(stepsB.begin(), stepsB.end(), step + options.stepOffset) != stepsB.end();
+        const bool both = std::find(stepsB.begin(), stepsB.end(), step + offset) != stepsB.end();
         (both ? common : onlyA).push_back(step);
     }
     for (const int step : stepsB) {
-        if (std::find(stepsA.begin(), stepsA.end(), step - options.stepOffset) == stepsA.end()) {
+        if (std::find(stepsA.begin(), stepsA.end(), step - offset) == stepsA.end()) {
             onlyB.push_back(step);
+        }
+    }
+    for (const auto& [side, steps] : { std::pair(&a, &stepsA), std::pair(&b, &stepsB) }) {
+        if (steps->empty()) {
+            return fail(ErrorCode::Truncated, "holds no readable tensor record: there is nothing to compare. forkpoint-cli info says what was found",
+                        side->bundle->path().string());
         }
     }
     if (common.empty()) {
@@ -436,6 +515,7 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     if (!onlyB.empty()) {
         out.notes.push_back(fmt::format("steps recorded in the candidate only: {}", stepList(onlyB)));
     }
+    keepCommonRanks(a, b, out.notes);
     noteMissingRanks(a, "reference", out.notes);
     noteMissingRanks(b, "candidate", out.notes);
     out.renames = matchRenamedModules(allModules(a), allModules(b));
@@ -461,7 +541,7 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
             if (isExtra(*draft)) {
                 continue;
             }
-            auto pair = relatePair(*draft, plan, cellsA, cellsB, out.renames);
+            auto pair = relatePair(*draft, a, b, plan, cellsA, cellsB, out.renames);
             pair.source = sourceOf(pair.key, sitesA, plan.microsA);
             if (pair.source.empty()) {
                 pair.source = sourceOf(pair.key, sitesB, plan.microsB);

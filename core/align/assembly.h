@@ -17,6 +17,7 @@ struct Part {
     const bundle::RankData* rank = nullptr;
     const bundle::TensorRecord* record = nullptr;
     std::int32_t micro = 0;
+    std::size_t rankIndex = 0; ///< of the rank in Side::ranks
 };
 
 enum class Join : std::uint8_t {

@@ -117,11 +117,15 @@ std::map<std::string, std::string> matchRenamedModules(const std::vector<bundle:
     }
     std::map<std::string, std::string> renames;
     std::set<std::string> taken;
+    // A module of A that some module of B reaches by its own name under a renamed parent is spoken for, also if that one comes later.
+    const auto isSpokenFor = [&](const std::string& path, const std::string& parentInB) {
+        return pathsB.contains(path) || taken.contains(path) || pathsB.contains(joinName(parentInB, path.substr(path.rfind('.') + 1)));
+    };
     for (const auto& candidate : modulesB) { // parents come before children in named_modules() order
         if (pathsA.contains(candidate.path) || candidate.path.empty()) {
             continue;
         }
-        const std::string parentInA = renamed(renames, parentPath(candidate.path));
+        const std::string parentInB = parentPath(candidate.path), parentInA = renamed(renames, parentInB);
         if (!pathsA.contains(parentInA)) {
             continue;
         }
@@ -130,8 +134,8 @@ std::map<std::string, std::string> matchRenamedModules(const std::vector<bundle:
             continue; // its parent's rename already leads there
         }
         const auto match = std::find_if(modulesA.begin(), modulesA.end(), [&](const ModuleShape& m) {
-            return !m.path.empty() && parentPath(m.path) == parentInA && !pathsB.contains(m.path) && !taken.contains(m.path)
-                && m.className == candidate.className && m.parameters == candidate.parameters;
+            return !m.path.empty() && parentPath(m.path) == parentInA && !isSpokenFor(m.path, parentInB) && m.className == candidate.className
+                && m.parameters == candidate.parameters;
         });
         if (match != modulesA.end()) {
             renames.emplace(candidate.path, match->path);

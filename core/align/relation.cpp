@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <optional>
 #include <set>
 
 // Placement is found by trying. Each side has a few ways to become whole (take a replica, concatenate along a dim, sum up); every way has a
-// cost that says how natural it is for this kind of tensor, and the cheapest combination that gives both sides one shape wins. Over the
-// ranks first, then over the micro-steps.
+// cost that says how natural it is for this kind of tensor, and the cheapest combination that gives both sides one shape wins. What the record
+// declares is cheapest. Over the ranks first, then over the micro-steps.
+//
+// A single number (a criterion's output, a regulariser) has no shape to tell sum from replica by. It is put together as its values agree, the
+// way the loss is.
 namespace forkpoint::align {
 
 namespace {
@@ -22,7 +26,11 @@ struct Option {
     Join join = Join::Single;
     std::int64_t dim = 0;
     int cost = 0;
+    bool declared = false;
+    std::optional<double> weight; ///< of a declared partial sum or mean, whatever the loss says
 };
+
+constexpr int kDeclared = -1; ///< cost
 
 /// What decides the natural ways of one side.
 struct SideContext {
@@ -120,27 +128,70 @@ Join wholeOrSum(const PairKey& key, const SideContext& side)
     return oneNumber && isActivation(key.kind) && !sameBytesOnRanks(side.grid) ? Join::Sum : Join::Replicate;
 }
 
+Option option(Join join, std::int64_t dim, int cost)
+{
+    Option out;
+    out.join = join;
+    out.dim = dim;
+    out.cost = cost;
+    return out;
+}
+
+/// What all parts declare alike, as far as it is about one axis of the mesh: the ranks of a side are joined along one.
+std::optional<Option> declaredOption(const PartGrid& grid)
+{
+    const auto& placement = grid[0][0].record->placement;
+    for (const auto& row : grid) {
+        if (std::any_of(row.begin(), row.end(), [&](const Part& p) { return p.record->placement != placement; })) {
+            return std::nullopt;
+        }
+    }
+    const auto isReplicated = [](const bundle::Placement& p) { return p.type == bundle::Placement::Type::Replicate; };
+    const auto split = std::find_if_not(placement.begin(), placement.end(), isReplicated);
+    if (placement.empty() || (split != placement.end() && !std::all_of(split + 1, placement.end(), isReplicated))) {
+        return std::nullopt;
+    }
+    auto out = option(Join::Replicate, 0, kDeclared);
+    out.declared = true;
+    if (split == placement.end()) {
+        return out;
+    }
+    if (split->type == bundle::Placement::Type::Shard) {
+        out.join = Join::Concat;
+        out.dim = split->dim;
+        return out;
+    }
+    if (!isFloating(grid[0][0].record->dtype)) {
+        return std::nullopt;
+    }
+    out.join = Join::Sum;
+    out.weight = split->op == "mean" ? 1.0 / static_cast<double>(grid.front().size()) : 1.0;
+    return out;
+}
+
 std::vector<Option> rankOptions(const PairKey& key, const SideContext& side)
 {
-    const auto& row = side.grid.front();
-    if (row.size() == 1) {
-        return { { Join::Single, 0, 0 } };
+    if (std::all_of(side.grid.begin(), side.grid.end(), [](const auto& row) { return row.size() == 1; })) {
+        return { option(Join::Single, 0, 0) };
     }
-    const auto dims = static_cast<std::int64_t>(row.front().record->shape.size());
+    const auto dims = static_cast<std::int64_t>(side.grid[0][0].record->shape.size());
     std::vector<Option> options;
+    if (const auto declared = declaredOption(side.grid)) {
+        options.push_back(*declared);
+    }
     if (!isActivation(key.kind) || side.replicated) {
-        options.push_back({ wholeOrSum(key, side), 0, 0 });
+        options.push_back(option(wholeOrSum(key, side), 0, 0));
         for (std::int64_t d = 0; d < dims; ++d) {
-            options.push_back({ Join::Concat, d, 1 + static_cast<int>(d) });
+            options.push_back(option(Join::Concat, d, 1 + static_cast<int>(d)));
         }
         return options;
     }
     if (side.rowLed) {
-        options.push_back({ Join::Concat, 0, 0 });
+        options.push_back(option(Join::Concat, 0, 0));
     }
-    options.push_back({ wholeOrSum(key, side), 0, 1 });
+    options.push_back(option(wholeOrSum(key, side), 0, 1));
     for (std::int64_t d = side.rowLed ? 1 : 0; d < dims; ++d) {
-        options.push_back({ Join::Concat, d, 2 + static_cast<int>(d) });
+        options.push_back(option(Join::Concat, d, 2 + static_cast<int>(d)));
     }
     return options;
 }
@@ -148,19 +199,21 @@ std::vector<Option> rankOptions(const PairKey& key, const SideContext& side)
 std::vector<Option> microOptions(const PairKey& key, const SideContext& side)
 {
     if (side.grid.size() == 1) {
-        return { { Join::Single, 0, 0 } };
+        return { option(Join::Single, 0, 0) };
     }
     if (isLocalGradient(key) || isLoss(key)) {
-        return { { Join::Sum, 0, 0 } };
+        return { option(Join::Sum, 0, 0) };
     }
     const bool summed = key.kind == Kind::GradOutput || (elementCount(side.grid[0][0].record->shape) == 1 && isFloating(side.grid[0][0].record->dtype));
-    return { { Join::Concat, 0, 0 }, { summed ? Join::Sum : Join::Replicate, 0, 1 } };
+    return { option(Join::Concat, 0, 0), option(summed ? Join::Sum : Join::Replicate, 0, 1) };
 }
 
 struct Candidate {
     Option ranks, micros;
     Shape shape;
     int cost = 0;
+
+    bool joins(Join join) const { return ranks.join == join || micros.join == join; }
 };
 
 std::vector<Candidate> candidates(const PairKey& key, const SideContext& side)
@@ -210,14 +263,13 @@ PartGrid presentRanks(const PartGrid& grid, bool& incomplete)
     return out;
 }
 
-bool isRowLed(const PartGrid& grid, const std::vector<std::size_t>& ranks, const std::map<Cell, RowKeys>& rows,
-              const std::vector<std::size_t>& rankIndexOfColumn)
+bool isRowLed(const PartGrid& grid, const std::map<Cell, RowKeys>& rows)
 {
     std::int64_t perSample = 0;
     for (const auto& row : grid) {
-        for (std::size_t r = 0; r < row.size(); ++r) {
-            const auto& shape = row[r].record->shape;
-            const auto cell = rows.find({ ranks[rankIndexOfColumn[r]], row[r].micro });
+        for (const auto& part : row) {
+            const auto& shape = part.record->shape;
+            const auto cell = rows.find({ part.rankIndex, part.micro });
             if (shape.empty() || cell == rows.end() || cell->second.rows == 0 || shape[0] % cell->second.rows != 0) {
                 return false;
             }
@@ -263,6 +315,42 @@ Assembly assemblyOf(const PartGrid& grid, const Candidate& candidate, double wei
     return out;
 }
 
+/// The values of parts that are single numbers, as recorded; nullopt where that was not noted.
+std::optional<LossGrid> numbers(const PartGrid& grid)
+{
+    LossGrid out;
+    for (const auto& row : grid) {
+        auto& values = out.emplace_back();
+        for (const auto& part : row) {
+            const auto& stats = part.record->stats;
+            if (!stats || row.size() != grid.front().size()) {
+                return std::nullopt;
+            }
+            values.push_back(stats->nan + stats->inf > 0 ? std::numeric_limits<double>::quiet_NaN() : stats->mean);
+        }
+    }
+    return out;
+}
+
+bool isOneNumber(const PartGrid& grid)
+{
+    return std::all_of(grid.begin(), grid.end(), [](const auto& row) {
+        return std::all_of(row.begin(), row.end(), [](const Part& p) { return elementCount(p.record->shape) == 1 && isFloating(p.record->dtype); });
+    });
+}
+
+/// The candidate with the parts put together as these weights say.
+Candidate reduced(Candidate candidate, const SideWeights& weights)
+{
+    if (candidate.ranks.join != Join::Single) {
+        candidate.ranks.join = weights.ranks == Reduction::Replicated ? Join::Replicate : Join::Sum;
+    }
+    if (candidate.micros.join != Join::Single) {
+        candidate.micros.join = Join::Sum;
+    }
+    return candidate;
+}
+
 using DigestPair = std::pair<std::vector<bundle::Digest>, std::vector<bundle::Digest>>;
 
 std::vector<bundle::Digest> digests(const Assembly& assembly)
@@ -283,63 +371,75 @@ Relation relate(const PairKey& key, const PartGrid& gridA, const PartGrid& gridB
 {
     Relation relation;
     const auto a = presentRanks(gridA, relation.incomplete), b = presentRanks(gridB, relation.incomplete);
-    const auto columns = [](const PartGrid& grid) {
-        std::vector<std::size_t> out;
-        for (std::size_t r = 0; r < grid.front().size(); ++r) {
-            if (std::any_of(grid.begin(), grid.end(), [&](const auto& row) { return row[r].record != nullptr; })) {
-                out.push_back(r);
-            }
-        }
-        return out;
-    };
-    const SideContext sideA { a, group.weights.a, group.rows.replicatedA, isRowLed(a, group.ranksA, rowsOfA, columns(gridA)) };
-    const SideContext sideB { b, group.weights.b, group.rows.replicatedB, isRowLed(b, group.ranksB, rowsOfB, columns(gridB)) };
+    const SideContext sideA { a, group.weights.a, group.rows.replicatedA, isRowLed(a, rowsOfA) };
+    const SideContext sideB { b, group.weights.b, group.rows.replicatedB, isRowLed(b, rowsOfB) };
 
-    const Candidate *bestA = nullptr, *bestB = nullptr;
+    const Candidate *foundA = nullptr, *foundB = nullptr;
     const auto candidatesA = candidates(key, sideA), candidatesB = candidates(key, sideB);
     for (const auto& ca : candidatesA) {
         for (const auto& cb : candidatesB) {
-            if (ca.shape == cb.shape && (!bestA || ca.cost + cb.cost < bestA->cost + bestB->cost)) {
-                bestA = &ca;
-                bestB = &cb;
+            if (ca.shape == cb.shape && (!foundA || ca.cost + cb.cost < foundA->cost + foundB->cost)) {
+                foundA = &ca;
+                foundB = &cb;
             }
         }
     }
-    if (!bestA) {
+    if (!foundA) {
         relation.problem = fmt::format("shapes cannot be related: {} against {}", shapeText(rankShapes(a)), shapeText(rankShapes(b)));
         return relation;
     }
-    relation.guess = (bestA->ranks.join != Join::Single || bestB->ranks.join != Join::Single)
-        && std::any_of(b.front().begin(), b.front().end(), [](const Part& p) { return p.record->placement.empty(); });
+    Candidate bestA = *foundA, bestB = *foundB;
+    LossWeights weights = group.weights;
+    const bool declared = bestA.ranks.declared || bestB.ranks.declared;
+    if (isActivation(key.kind) && !isLoss(key) && !declared && elementCount(bestA.shape) == 1 && isOneNumber(a) && isOneNumber(b)) {
+        const auto valuesA = numbers(a), valuesB = numbers(b);
+        if (valuesA && valuesB) {
+            weights = lossWeights(*valuesA, *valuesB, group.weights);
+            bestA = reduced(std::move(bestA), weights.a);
+            bestB = reduced(std::move(bestB), weights.b);
+        }
+    }
+    const auto needsAll = [&](const Candidate& c) { return c.joins(Join::Concat) || c.joins(Join::Sum) || isActivation(key.kind) || isLocalGradient(key); };
+    relation.needsAllOfA = needsAll(bestA);
+    relation.needsAllOfB = needsAll(bestB);
+    const auto isGuess = [](const Candidate& c) { return c.ranks.join != Join::Single && !c.ranks.declared; };
+    relation.guess = isGuess(bestA) || isGuess(bestB);
 
-    const bool weighted = key.kind == Kind::GradOutput || isLocalGradient(key) || isLoss(key) || bestA->ranks.join == Join::Sum
-        || bestB->ranks.join == Join::Sum || bestA->micros.join == Join::Sum || bestB->micros.join == Join::Sum;
-    // A replica already is the whole over ranks: only the micro-steps' share of the weight is left.
-    const auto weightFor = [&](const SideWeights& w, const Candidate& c, const PartGrid& grid) {
-        if (!weighted || !isFloating(grid[0][0].record->dtype)) {
+    const bool weighted = key.kind == Kind::GradOutput || isLocalGradient(key) || isLoss(key) || bestA.joins(Join::Sum) || bestB.joins(Join::Sum);
+    // Where every rank holds the whole, or computed the whole loss (partial sums of a replicated batch), only the micro-steps' share of the weight
+    // is left. The loss itself stays a mean of its replicas.
+    const auto weightFor = [&](const SideWeights& w, const Candidate& c, const SideContext& side) {
+        if (!weighted || !isFloating(side.grid[0][0].record->dtype)) {
             return 1.0;
         }
-        const bool rankShare = c.ranks.join == Join::Replicate && w.ranks == Reduction::Mean;
-        return rankShare ? w.weight * static_cast<double>(grid.front().size()) : w.weight;
+        if (c.ranks.weight) {
+            return *c.ranks.weight;
+        }
+        const bool whole = c.ranks.join == Join::Replicate || (side.replicated && !isLoss(key) && !isOneNumber(side.grid));
+        return whole && w.ranks == Reduction::Mean ? w.weight * static_cast<double>(side.grid.front().size()) : w.weight;
     };
-    const double weightA = weightFor(group.weights.a, *bestA, a), weightB = weightFor(group.weights.b, *bestB, b);
+    const double weightA = weightFor(weights.a, bestA, sideA), weightB = weightFor(weights.b, bestB, sideB);
 
     // Rows lie in the leading dim where local batches were joined along it, or where one part holds all of them. A tensor that is a sum, or
-    // that every rank of a split batch holds in full, has no rows, whatever its leading dim.
-    const bool joinedRows = bestB->micros.join == Join::Concat || (bestB->ranks.join == Join::Concat && bestB->ranks.dim == 0);
-    const bool onePart = b.size() == 1 && (b.front().size() == 1 || (sideB.replicated && bestB->ranks.join != Join::Sum));
-    const bool reorder = !group.rows.order.empty() && isActivation(key.kind) && !bestB->shape.empty() && group.rows.rowsB > 0
-        && bestB->shape[0] > 0 && bestB->shape[0] % group.rows.rowsB == 0 && (joinedRows || onePart);
-    const std::size_t lanes = std::max(bestA->ranks.join == Join::Replicate ? a.front().size() : 1,
-                                       bestB->ranks.join == Join::Replicate ? b.front().size() : 1);
+    // that every rank of a split batch holds in full, has no rows, whatever its leading dim; nor has one that is equal as it stands.
+    const auto hasRows = [](const SideContext& side, const Candidate& c) {
+        const bool pieces = c.ranks.join == Join::Concat && c.ranks.dim == 0;
+        const bool ranks = side.grid.front().size() == 1 || (side.replicated ? c.ranks.join != Join::Sum && !pieces : pieces);
+        return ranks && (side.grid.size() == 1 || c.micros.join == Join::Concat);
+    };
+    const bool reorder = !group.rows.order.empty() && isActivation(key.kind) && !bestB.shape.empty() && group.rows.rowsB > 0 && bestB.shape[0] > 0
+        && bestB.shape[0] % group.rows.rowsB == 0 && hasRows(sideA, bestA) && hasRows(sideB, bestB);
+    const std::size_t lanes = std::max(bestA.ranks.join == Join::Replicate ? a.front().size() : 1,
+                                       bestB.ranks.join == Join::Replicate ? b.front().size() : 1);
     std::set<DigestPair> seen;
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-        Lane next { assemblyOf(a, *bestA, weightA, lane), assemblyOf(b, *bestB, weightB, lane), -1 };
-        if (reorder) {
+        Lane next { assemblyOf(a, bestA, weightA, lane), assemblyOf(b, bestB, weightB, lane), -1 };
+        const auto digestsA = digests(next.a), digestsB = digests(next.b);
+        if (reorder && !(digestsA.size() == 1 && digestsA == digestsB)) {
             next.b.order = group.rows.order;
             next.b.samples = group.rows.rowsB;
         }
-        if (!seen.emplace(digests(next.a), digests(next.b)).second) {
+        if (!seen.emplace(digestsA, digestsB).second) {
             continue;
         }
         if (next.b.parts.front().size() == 1) {

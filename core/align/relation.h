@@ -30,13 +30,15 @@ struct Lane {
 struct Relation {
     std::vector<Lane> lanes;   ///< empty if the shapes cannot be related
     bool guess = false;        ///< placement inferred from shapes and content, not declared
+    bool needsAllOfA = false, needsAllOfB = false; ///< a rank that is missing leaves a hole: its part is a piece or a summand, not a replica
     std::string problem;       ///< why there are no lanes
     bool incomplete = false;   ///< a part was not recorded on some rank or micro-step
 };
 
 using PartGrid = std::vector<std::vector<Part>>; ///< [micro][rank]; a part without record is missing
 
-/// Finds how the parts of both sides become tensors of one shape (DESIGN section 5, placement). `rowsOfA`, `rowsOfB`: row counts per cell.
+/// Finds how the parts of both sides become tensors of one shape (DESIGN section 5, placement): as declared, else by trying. `rowsOfA`,
+/// `rowsOfB`: row counts per cell.
 Relation relate(const PairKey& key, const PartGrid& a, const PartGrid& b, const CellGroup& group, const std::map<Cell, RowKeys>& rowsOfA,
                 const std::map<Cell, RowKeys>& rowsOfB);
 

@@ -69,6 +69,7 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
                 keys.ids.push_back({ static_cast<std::uint64_t>(id), 0 });
             }
         }
+        auto& own = keys.bySlot.emplace_back(); // stays empty if unreadable, so that the n-th is the n-th on both sides
         const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
         const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error());
         if (!bytes) {
@@ -76,13 +77,11 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
             continue;
         }
         const std::size_t stride = bytes->size() / static_cast<std::size_t>(keys.rows);
-        std::vector<RowKey> own;
         for (std::size_t row = 0; row < content.size(); ++row) {
             const auto part = bytes->subspan(row * stride, stride);
             own.push_back(hashOf(part, { 0, 0 }));
             content[row] = hashOf(part, content[row]);
         }
-        keys.bySlot.push_back(std::move(own));
     }
     if (complete && !keys.bySlot.empty()) {
         keys.content = std::move(content);

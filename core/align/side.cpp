@@ -39,9 +39,10 @@ Result<Side> Side::oneRank(std::shared_ptr<const bundle::Bundle> bundle, int ran
 Result<Side> openSide(std::string_view text, Progress* progress, std::stop_token stop)
 {
     std::error_code ignored;
+    const auto exists = [&](const std::string& path) { return std::filesystem::exists(std::filesystem::path(path), ignored); };
     const auto at = text.rfind('@');
     int rank = -1;
-    if (at != std::string_view::npos && at > 0 && !std::filesystem::exists(std::filesystem::path(text), ignored)) {
+    if (at != std::string_view::npos && at > 0 && !exists(std::string(text)) && !exists(std::string(text) + ".forkpoint")) {
         const auto digits = text.substr(at + 1);
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
         if (error != std::errc() || end != digits.data() + digits.size() || rank < 0) {

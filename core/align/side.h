@@ -22,7 +22,7 @@ struct Side {
     static Result<Side> oneRank(std::shared_ptr<const bundle::Bundle> bundle, int rank);
 };
 
-/// Opens RUN or RUN@RANK. A path that exists with its '@' wins over a rank.
+/// Opens RUN or RUN@RANK. A path that exists with its '@', as it stands or with the suffix of a bundle, wins over a rank.
 Result<Side> openSide(std::string_view text, Progress* progress = nullptr, std::stop_token stop = {});
 
 } // namespace forkpoint::align

@@ -68,7 +68,14 @@ bool allMatched(const std::vector<CellGroup>& groups)
     return std::all_of(groups.begin(), groups.end(), [](const CellGroup& g) { return g.rows.matched; });
 }
 
-std::string planText(const StepPlan& plan, bool manyRanks, bool manyMicros)
+bool hasLoss(const Side& side, std::int32_t step)
+{
+    return std::any_of(side.ranks.begin(), side.ranks.end(), [&](const bundle::RankData* rank) {
+        return std::any_of(rank->scalars.begin(), rank->scalars.end(), [&](const auto& s) { return s.step == step && s.name == "loss"; });
+    });
+}
+
+std::string planText(const StepPlan& plan, bool manyRanks, bool manyMicros, bool lossesRecorded)
 {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
@@ -80,7 +87,9 @@ std::string planText(const StepPlan& plan, bool manyRanks, bool manyMicros)
     }
     if (!plan.groups.empty()) {
         const auto& rows = plan.groups.front().rows;
-        if (!allMatched(plan.groups)) {
+        if (rows.rowsA == 0 || rows.rowsB == 0) {
+            add("no batch was recorded to match rows by");
+        } else if (!allMatched(plan.groups)) {
             add("the two sides do not hold the same rows");
         } else {
             add(fmt::format("rows matched by {}{}", rows.by, rows.order.empty() ? ", in the same order" : ", in another order"));
@@ -88,9 +97,18 @@ std::string planText(const StepPlan& plan, bool manyRanks, bool manyMicros)
         if (rows.replicatedA || rows.replicatedB) {
             add(fmt::format("every rank of {} holds the same rows", rows.replicatedB ? "the candidate" : "the reference"));
         }
+        const auto& weights = plan.groups.front().weights;
+        for (const auto& [which, side] : { std::pair("reference", &weights.a), std::pair("candidate", &weights.b) }) {
+            if (weights.agreed && side->ranks == Reduction::Sum) {
+                add(fmt::format("the losses agree if the ranks of the {} are summed, not averaged", which));
+            }
+            if (weights.agreed && side->micros == Reduction::Mean) {
+                add(fmt::format("the losses agree if the micro-steps of the {} are averaged, not summed", which));
+            }
+        }
         for (const auto& group : plan.groups) {
             if (!group.weights.agreed) {
-                add("the losses agree under no weighting: ranks by mean, micro-steps by sum");
+                add(fmt::format("{}: ranks by mean, micro-steps by sum", lossesRecorded ? "the losses agree under no weighting" : "no losses were recorded"));
                 break;
             }
         }
@@ -169,7 +187,8 @@ StepPlan planStep(const Side& a, const Side& b, std::int32_t stepA, std::int32_t
         }
         group.weights = lossWeights(lossGrid(a, stepA, group.ranksA, group.microsA), lossGrid(b, stepB, group.ranksB, group.microsB), fallback);
     }
-    plan.text = planText(plan, cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, cellsA.micros.size() > 1 || cellsB.micros.size() > 1);
+    plan.text = planText(plan, cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
+                         hasLoss(a, stepA) && hasLoss(b, stepB));
     return plan;
 }
 

@@ -14,11 +14,11 @@ constexpr double kAgreement = 1e-3;
 
 double weightOf(Reduction reduction, std::size_t parts)
 {
-
     return reduction == Reduction::Mean ? 1.0 / static_cast<double>(parts) : 1.0;
 }
 
-std::vector<SideWeights> candidates(const LossGrid& grid)
+/// The reductions to try, the likeliest first. Equal losses on all ranks are replicas, unless that is known not to fit.
+std::vector<SideWeights> candidates(const LossGrid& grid, bool equalAreReplicas)
 {
     const std::size_t micros = grid.size(), ranks = grid.empty() ? 0 : grid[0].size();
     std::vector<Reduction> byRank { Reduction::One }, byMicro { Reduction::One };
@@ -28,7 +28,7 @@ std::vector<SideWeights> candidates(const LossGrid& grid)
             return std::all_of(row.begin(), row.end(), [&](double loss) { return loss == row[0]; });
         });
         if (equal) {
-            byRank = { Reduction::Replicated };
+            byRank = { equalAreReplicas ? Reduction::Replicated : Reduction::Sum };
         }
     }
     if (micros > 1) {
@@ -81,27 +81,30 @@ LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optiona
 {
     LossWeights best;
     double bestError = std::numeric_limits<double>::infinity();
-    const auto candidatesA = candidates(a), candidatesB = candidates(b);
-    for (const auto& wa : candidatesA) {
-        for (const auto& wb : candidatesB) {
-            const double x = totalLoss(a, wa), y = totalLoss(b, wb);
-            const double scale = std::max(std::abs(x), std::abs(y));
-            const double error = scale == 0 ? 0 : std::abs(x - y) / scale;
-            if (error < bestError - 1e-12) { // NaN never wins; on a tie the earlier candidate stays
-                bestError = error;
-                best = { wa, wb, true };
+    const auto tryAll = [&](bool equalAreReplicas) {
+        for (const auto& wa : candidates(a, equalAreReplicas)) {
+            for (const auto& wb : candidates(b, equalAreReplicas)) {
+                const double x = totalLoss(a, wa), y = totalLoss(b, wb);
+                const double scale = std::max(std::abs(x), std::abs(y));
+                const double error = scale == 0 ? 0 : std::abs(x - y) / scale;
+                if (error < bestError - 1e-12) { // NaN never wins; on a tie the earlier candidate stays
+                    bestError = error;
+                    best = { wa, wb, true };
+                }
             }
         }
-    }
-    if (bestError <= kAgreement) {
+        return bestError <= kAgreement;
+    };
+    if (tryAll(true) || tryAll(false)) {
         return best;
     }
+    const auto likeliestA = candidates(a, true), likeliestB = candidates(b, true);
     if (fallback) {
         best = *fallback;
     } else {
-        best = { candidatesA.front(), candidatesB.front(), false }; // ranks by mean (or replicated), micro-steps by sum
+        best = { likeliestA.front(), likeliestB.front(), false }; // ranks by mean (or replicated), micro-steps by sum
     }
-    best.agreed = candidatesA.size() == 1 && candidatesB.size() == 1; // nothing to choose from: the losses are simply compared
+    best.agreed = likeliestA.size() == 1 && likeliestB.size() == 1; // nothing to choose from: the losses are simply compared
     return best;
 }
 

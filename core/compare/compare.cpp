@@ -45,7 +45,12 @@ std::size_t endOfPhase(const std::vector<align::Pair>& pairs, std::size_t first)
     return last;
 }
 
-Result<diagnose::NoiseFloor> measureNoise(const align::Side& a, const align::Side& repeat, Progress* progress, std::stop_token stop)
+struct Noise {
+    diagnose::NoiseFloor floor;
+    std::size_t above = 0;
+};
+
+Result<Noise> measureNoise(const align::Side& a, const align::Side& repeat, Progress* progress, std::stop_token stop)
 {
     auto alignment = align::align(a, repeat, {}, progress, stop);
     if (!alignment) {
@@ -65,13 +70,17 @@ Result<diagnose::NoiseFloor> measureNoise(const align::Side& a, const align::Sid
         }
         first = last;
     }
-    diagnose::NoiseFloor floor;
+    Noise noise;
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (const auto* lane = results[i].worstLane(); lane && std::isfinite(results[i].error)) {
-            floor[alignment->pairs[i].id] = { results[i].error, lane->statistics.maxAbs.value };
+            noise.floor[alignment->pairs[i].id] = { results[i].error, lane->statistics.maxAbs.value };
+            noise.above += diagnose::isAboveFloor(results[i].severity) ? 1u : 0u;
         }
     }
-    return floor;
+    if (noise.floor.empty()) {
+        return fail(ErrorCode::Usage, "has no tensor in common with the reference; a noise run is the reference recorded again", repeat.label);
+    }
+    return noise;
 }
 
 double lossFloor(const align::Alignment& alignment, const std::vector<PairResult>& results)
@@ -89,7 +98,10 @@ double lossFloor(const align::Alignment& alignment, const std::vector<PairResult
 
 Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* sink, Progress* progress, std::stop_token stop)
 {
-    std::optional<diagnose::NoiseFloor> noise;
+    if (const auto backend = metrics::chosenBackend(); !backend) {
+        return tl::unexpected(backend.error());
+    }
+    std::optional<Noise> noise;
     if (options.noise) {
         auto measured = measureNoise(a, *options.noise, progress, stop);
         if (!measured) {
@@ -104,6 +116,8 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
     structure.backend = std::string(metrics::activeBackend().name());
     if (options.noise) {
         structure.noiseLabel = options.noise->label;
+        structure.noisePairs = noise->floor.size();
+        structure.noiseAbove = noise->above;
     }
     auto alignment = align::align(std::move(a), std::move(b), options.align, progress, stop);
     if (!alignment) {
@@ -121,7 +135,7 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
     const auto& inputs = begun.structure().inputs;
     auto& results = comparison->results();
     const diagnose::Measurer measurer(aligned);
-    const diagnose::Assessor assessor(aligned, inputs, measurer, noise ? &*noise : nullptr);
+    const diagnose::Assessor assessor(aligned, inputs, measurer, noise ? &noise->floor : nullptr);
     Outcome outcome;
     for (std::size_t first = 0; first < results.size();) {
         const std::size_t last = endOfPhase(aligned.pairs, first);
@@ -142,6 +156,9 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
             sink->onResults(comparison->snapshot());
         }
         first = last;
+    }
+    if (progress) {
+        progress->report("measure", 1);
     }
     std::optional<std::size_t> differing;
     if (const auto& context = begun.structure().context) {

@@ -24,6 +24,8 @@ struct Structure {
     std::optional<std::vector<diagnose::ContextEntry>> context;
     std::string backend;                      ///< of the metrics
     std::optional<std::string> noiseLabel;    ///< the repeat that measured the floor
+    std::size_t noisePairs = 0;               ///< pairs whose floor it measured
+    std::size_t noiseAbove = 0;               ///< of these, how many exceed the estimated floor: a repeat of a deterministic run has none
 };
 
 /// What is known when everything is measured. Immutable.

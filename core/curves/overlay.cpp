@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
 namespace forkpoint::curves {
 
@@ -20,9 +18,14 @@ using align::SideWeights;
 
 constexpr double kOnsetFloors = 100; ///< as for divergent
 
-bool isLoss(const std::string& name)
+bool isLoss(const std::string& name) { return name == "loss"; }
+
+/// Ranks that have a loss: earlier stages of a pipeline have none.
+std::size_t ranksWithLoss(const Side& side)
 {
-    return name == "loss";
+    return static_cast<std::size_t>(std::count_if(side.ranks.begin(), side.ranks.end(), [](const auto* rank) {
+        return std::any_of(rank->scalars.begin(), rank->scalars.end(), [](const auto& scalar) { return isLoss(scalar.name); });
+    }));
 }
 
 /// Ranks that were compared one by one count equally.
@@ -34,60 +37,57 @@ SideWeights combined(SideWeights weights, std::size_t ranks)
     return weights;
 }
 
-struct Logged {
-    std::int32_t step = 0, micro = 0;
-    std::size_t rank = 0;
-    double value = 0;
-};
-
-/// The loss of every step of a side. All steps of a run are weighted like its first compared one.
-std::vector<Point> lossPoints(const Side& side, SideWeights weights, std::int32_t shift)
+/// The loss of every step of a side. All steps of a run are weighted like its first compared one. A step that some rank did not finish has no loss: what is missing is not NaN. Ranks without any loss (earlier stages of a pipeline)
+/// do not count.
+std::vector<Point> lossPoints(const Side& side, const SideWeights& weights, std::int32_t shift)
 {
-    std::vector<Logged> logged;
-    for (std::size_t rank = 0; rank < side.ranks.size(); ++rank) {
-        for (const auto& scalar : side.ranks[rank]->scalars) {
+    std::map<std::int32_t, std::map<std::pair<std::int32_t, std::size_t>, double>> steps; // step -> (micro, rank) -> loss
+    std::set<std::size_t> ranks;
+    for (std::size_t r = 0; r < side.ranks.size(); ++r) {
+        for (const auto& scalar : side.ranks[r]->scalars) {
             if (isLoss(scalar.name)) {
-                logged.push_back({ scalar.step, std::max(scalar.micro, 0), rank, scalar.value });
+                steps[scalar.step][{ std::max(scalar.micro, 0), r }] = scalar.value;
+                ranks.insert(r);
             }
         }
     }
-    // Stable: of a value that was logged twice the later one counts.
-    std::stable_sort(logged.begin(), logged.end(),
-        [](const Logged& x, const Logged& y) { return std::tie(x.step, x.micro) < std::tie(y.step, y.micro); });
     std::vector<Point> points;
-    for (auto first = logged.begin(); first != logged.end();) {
-        const auto last = std::find_if(first, logged.end(), [&](const Logged& l) { return l.step != first->step; });
+    for (const auto& [step, losses] : steps) {
         LossGrid grid;
-        for (auto it = first; it != last; ++it) {
-            if (it == first || it->micro != (it - 1)->micro) {
-                grid.emplace_back(side.ranks.size(), std::numeric_limits<double>::quiet_NaN());
+        std::int32_t micro = -1;
+        for (const auto& [cell, loss] : losses) { // micro-step by micro-step
+            if (cell.first != micro) {
+                grid.emplace_back();
+                micro = cell.first;
             }
-            grid.back()[it->rank] = it->value;
+            grid.back().push_back(loss);
         }
-        weights.weight = (weights.ranks == Reduction::Mean ? 1.0 / static_cast<double>(side.ranks.size()) : 1.0)
-            * (weights.micros == Reduction::Mean ? 1.0 / static_cast<double>(grid.size()) : 1.0);
-        points.push_back({ first->step - shift, totalLoss(grid, weights) });
-        first = last;
+        if (losses.size() != ranks.size() * grid.size()) {
+            continue;
+        }
+        SideWeights own = weights;
+        own.weight = (own.ranks == Reduction::Mean ? 1.0 / static_cast<double>(ranks.size()) : 1.0)
+            * (own.micros == Reduction::Mean ? 1.0 / static_cast<double>(grid.size()) : 1.0);
+        points.push_back({ step - shift, totalLoss(grid, own) });
     }
     return points;
 }
 
-/// Of a step that was logged twice (once per micro-step, or after a restart) the first value counts.
 std::map<std::string, std::vector<Point>> otherScalars(const Side& side, std::int32_t shift)
 {
-    std::map<std::string, std::vector<Point>> out;
-    if (side.ranks.empty()) {
-        return out;
-    }
-    for (const auto& scalar : side.ranks.front()->scalars) {
-        if (!isLoss(scalar.name)) {
-            out[scalar.name].push_back({ scalar.step - shift, scalar.value });
+    std::map<std::string, std::map<std::int32_t, double>> series; // of several values of a step the first
+    if (!side.ranks.empty()) {
+        for (const auto& scalar : side.ranks.front()->scalars) {
+            if (!isLoss(scalar.name)) {
+                series[scalar.name].emplace(scalar.step - shift, scalar.value);
+            }
         }
     }
-    for (auto& [name, points] : out) {
-        std::stable_sort(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.step < y.step; });
-        points.erase(
-            std::unique(points.begin(), points.end(), [](const Point& x, const Point& y) { return x.step == y.step; }), points.end());
+    std::map<std::string, std::vector<Point>> out;
+    for (const auto& [name, values] : series) {
+        for (const auto& [step, value] : values) {
+            out[name].push_back({ step, value });
+        }
     }
     return out;
 }
@@ -113,22 +113,18 @@ std::optional<std::int32_t> onset(const Overlay& curve, double floor)
     return std::nullopt;
 }
 
-bool isWhole(const Side& side)
-{
-    return static_cast<int>(side.ranks.size()) >= side.bundle->worldSize();
-}
+bool isWhole(const Side& side) { return static_cast<int>(side.ranks.size()) >= side.bundle->worldSize(); }
 
 } // namespace
 
 std::vector<Overlay> overlay(const align::Alignment& alignment, double lossFloor)
 {
     std::vector<Overlay> out;
-    const auto* plan
-        = alignment.steps.empty() || alignment.steps.front().groups.empty() ? nullptr : &alignment.steps.front().groups.front();
+    const auto* plan = alignment.steps.empty() || alignment.steps.front().groups.empty() ? nullptr : &alignment.steps.front().groups.front();
     Overlay loss;
     loss.name = "loss";
-    loss.weightsA = combined(plan ? plan->weights.a : SideWeights(), alignment.a.ranks.size());
-    loss.weightsB = combined(plan ? plan->weights.b : SideWeights(), alignment.b.ranks.size());
+    loss.weightsA = combined(plan ? plan->weights.a : SideWeights(), ranksWithLoss(alignment.a));
+    loss.weightsB = combined(plan ? plan->weights.b : SideWeights(), ranksWithLoss(alignment.b));
     loss.a = lossPoints(alignment.a, loss.weightsA, 0);
     loss.b = lossPoints(alignment.b, loss.weightsB, alignment.stepOffset);
     loss.wholeRun = isWhole(alignment.a) && isWhole(alignment.b);

@@ -241,9 +241,9 @@ void Assessor::followInputs(std::size_t pair, std::vector<PairResult>& results) 
     // After the first recorded update, what only grew from noise cannot be told from a defect without a measured floor at that step.
     const bool late = !m_alignment.steps.empty() && p.key.step > m_alignment.steps.front().step;
     const bool own = p.key.phase == Phase::Start || p.key.phase == Phase::Data;
+    // That includes structure: parameters that were rounded apart act on all rows alike.
     if (late && !own && isAboveFloor(result.severity) && result.severity != Severity::Invalid && allAboveAreUndecidable
-        && std::isfinite(result.ratio) && result.error <= kPlausibleGrowth * inheritable && (anyNoiseGrown || result.severity == Severity::Drift)
-        && !result.structured) {
+        && std::isfinite(result.ratio) && result.error <= kPlausibleGrowth * inheritable && (anyNoiseGrown || result.severity == Severity::Drift)) {
         result.undecidable = true;
         result.severity = Severity::Noise;
         result.note = fmt::format("not decidable without a noise run from step {}: may have grown from the rounding of an earlier update", p.key.step);

@@ -12,20 +12,38 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kSections = { "environment", "flags", "config", "seeds", "code" };
 
-/// Differ in healthy pairs by what they are: places, processes, the command line, and what a split over ranks changes.
-constexpr std::array<std::string_view, 16> kExpected
-    = { "argv", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC",
-        "hostname", "pid", "script", "PYTHONPATH", "ddp", "world_size", "initial" };
+/// Differ in healthy pairs by what they are: places, processes, the command line, and what a launcher and a split over ranks change. Whole
+/// components of a key.
+constexpr auto kExpected = std::to_array<std::string_view>(
+    { "argv", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "SLURM_PROCID", "SLURM_NTASKS", "MASTER_ADDR", "MASTER_PORT",
+      "NCCL_ASYNC_ERROR_HANDLING", "hostname", "pid", "PYTHONPATH", "world_size", "sampler_rank", "sampler_num_replicas", "sampler_num_samples" });
+constexpr std::string_view kLauncherPrefix = "TORCHELASTIC_";
 
-bool isExpected(const std::string& key)
+bool isExpected(std::string_view section, const std::string& key, bool onOneSideOnly)
 {
-    return std::any_of(kExpected.begin(), kExpected.end(), [&](std::string_view word) { return key.find(word) != std::string::npos; });
+    if ((section == "code" && key == "script") || (section == "seeds" && key == "initial")) {
+        return true;
+    }
+    // One process has no data parallelism to configure. Two jobs that both have it should agree, and a hook that changes what is sent matters
+    // always.
+    if (section == "config" && key.starts_with("ddp.")) {
+        return onOneSideOnly && !key.ends_with(".comm_hook");
+    }
+    for (std::string_view rest = key; !rest.empty();) {
+        const auto dot = rest.find('.');
+        const auto component = rest.substr(0, dot);
+        if (component.starts_with(kLauncherPrefix) || std::find(kExpected.begin(), kExpected.end(), component) != kExpected.end()) {
+            return true;
+        }
+        rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
+    }
+    return false;
 }
 
-/// Leaves of a JSON value by dotted path. Depth is bounded: bundles come from strangers.
+/// Leaves of a JSON value by dotted path; what is empty has none. Depth is bounded: bundles come from strangers.
 void flatten(const nlohmann::json& value, const std::string& path, std::map<std::string, std::string>& out, int depth = 0)
 {
-    if (depth < 12 && (value.is_object() || value.is_array()) && !value.empty()) {
+    if (depth < 12 && (value.is_object() || value.is_array())) {
         std::size_t index = 0;
         for (const auto& [key, child] : value.items()) {
             const std::string name = value.is_array() ? std::to_string(index++) : key;
@@ -64,7 +82,7 @@ std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, co
             both[key].second = value;
         }
         for (const auto& [key, values] : both) {
-            out.push_back({ std::string(section), key, values.first, values.second, isExpected(key) });
+            out.push_back({ std::string(section), key, values.first, values.second, isExpected(section, key, values.first.empty() || values.second.empty()) });
         }
     }
     return recorded ? std::optional(std::move(out)) : std::nullopt;

@@ -18,38 +18,68 @@ using align::Pair;
 using bundle::Kind;
 using bundle::Phase;
 
-/// Element is 1 where the gradients of both sides are comparable: not (both within the noise and different).
+struct SourcePair {
+    TensorSourcePtr a, b; ///< float32, of one shape
+};
+
+/// Element is 0 where noise decides the update: the gradients of both sides are within it and different. With momentum, equal gradients do not
+/// help where what was summed so far is within the noise too and different.
 class WellConditionedMask : public TensorSource {
 public:
-    WellConditionedMask(TensorSourcePtr a, TensorSourcePtr b, double noise)
-        : m_a(std::move(a))
-        , m_b(std::move(b))
+    WellConditionedMask(SourcePair gradient, std::vector<SourcePair> states, double noise)
+        : m_gradient(std::move(gradient))
+        , m_states(std::move(states))
         , m_noise(noise)
     {
     }
     DType dtype() const override { return DType::UInt8; }
-    const Shape& shape() const override { return m_a->shape(); }
+    const Shape& shape() const override { return m_gradient.a->shape(); }
 
     Result<std::span<const std::byte>> read(const Box& box, ReadBuffer& buffer) const override
     {
-        const auto a = m_a->read(box, buffer.child(0)), b = m_b->read(box, buffer.child(1));
-        if (!a || !b) {
-            return tl::unexpected(a ? b.error() : a.error());
-        }
         const auto n = static_cast<std::size_t>(box.elements());
+        std::vector<Element> gradient(n), state(n);
+        if (auto done = look(m_gradient, box, buffer, gradient); !done) {
+            return tl::unexpected(done.error());
+        }
+        for (const auto& pair : m_states) {
+            if (auto done = look(pair, box, buffer, state); !done) {
+                return tl::unexpected(done.error());
+            }
+        }
         const auto out = buffer.take(n);
         for (std::size_t i = 0; i < n; ++i) {
-            float x = 0, y = 0;
-            std::memcpy(&x, a->data() + i * sizeof(float), sizeof(float));
-            std::memcpy(&y, b->data() + i * sizeof(float), sizeof(float));
-            const bool noise = x != y && std::abs(static_cast<double>(x)) <= m_noise && std::abs(static_cast<double>(y)) <= m_noise;
+            const bool noise = gradient[i].small && (gradient[i].differs || (state[i].small && state[i].differs));
             out[i] = noise ? std::byte { 0 } : std::byte { 1 };
         }
         return std::span<const std::byte>(out.data(), n);
     }
 
 private:
-    TensorSourcePtr m_a, m_b; ///< float32
+    struct Element {
+        bool small = true;    ///< within the noise on both sides, in every tensor looked at
+        bool differs = false; ///< in one of them
+    };
+
+    Result<void> look(const SourcePair& pair, const Box& box, ReadBuffer& buffer, std::vector<Element>& elements) const
+    {
+        const auto a = pair.a->read(box, buffer.child(0)), b = pair.b->read(box, buffer.child(1));
+        if (!a || !b) {
+            return tl::unexpected(a ? b.error() : a.error());
+        }
+        for (std::size_t i = 0; i < elements.size(); ++i) {
+            float x = 0, y = 0;
+            std::memcpy(&x, a->data() + i * sizeof(float), sizeof(float));
+            std::memcpy(&y, b->data() + i * sizeof(float), sizeof(float));
+            const bool small = std::abs(static_cast<double>(x)) <= m_noise && std::abs(static_cast<double>(y)) <= m_noise;
+            elements[i].small = elements[i].small && small;
+            elements[i].differs = elements[i].differs || x != y;
+        }
+        return {};
+    }
+
+    SourcePair m_gradient;
+    std::vector<SourcePair> m_states; ///< of the optimizer, on entry of the step
     double m_noise;
 };
 
@@ -106,12 +136,29 @@ const bundle::TensorRecord* Measurer::find(const align::Part& part, std::int32_t
     return found == m_state.end() ? nullptr : found->second;
 }
 
-std::optional<Assembly> Measurer::counterpart(const Assembly& assembly, Phase phase, Kind kind) const
+std::vector<std::string> Measurer::stateSlots(const align::Part& part) const
+{
+    std::vector<std::string> out;
+    const RecordKey first { part.rank, part.record->step, Phase::Optimizer, Kind::OptimizerState, part.record->module, part.record->param, "" };
+    for (auto i = m_state.lower_bound(first); i != m_state.end(); ++i) {
+        const auto& [rank, step, phase, kind, module, param, slot] = i->first;
+        if (std::tie(rank, step, phase, kind, module, param) != std::tie(std::get<0>(first), std::get<1>(first), std::get<2>(first), std::get<3>(first),
+                                                                         std::get<4>(first), std::get<5>(first))) {
+            break;
+        }
+        if (slot.ends_with("@before")) {
+            out.push_back(slot);
+        }
+    }
+    return out;
+}
+
+std::optional<Assembly> Measurer::counterpart(const Assembly& assembly, Phase phase, Kind kind, const std::string& slot) const
 {
     Assembly out = assembly;
     for (auto& row : out.parts) {
         for (auto& part : row) {
-            const auto* record = find(part, part.record->step, phase, kind, "");
+            const auto* record = find(part, part.record->step, phase, kind, slot);
             if (!record || record->shape != part.record->shape) {
                 return std::nullopt;
             }
@@ -192,27 +239,47 @@ Result<std::vector<LaneMeasurement>> Measurer::measure(const Pair& pair, std::st
 Result<std::optional<LaneMeasurement>> Measurer::measureWellConditioned(const Lane& lane, double gradientNoise,
                                                                         std::stop_token stop) const
 {
-    const auto gradient = [&](const bundle::Bundle& bundle, const Assembly& parameter) -> Result<TensorSourcePtr> {
-        auto last = counterpart(parameter, Phase::Optimizer, Kind::Grad);
-        if (!last) {
-            last = counterpart(parameter, Phase::Reduce, Kind::Grad);
+    // Both sides of a tensor that belongs to the parameter, as float32: the mask reads one element type only, and a sum of one widens.
+    const auto beside = [&](Phase phase, Kind kind, const std::string& slot) -> Result<std::optional<SourcePair>> {
+        const auto a = counterpart(lane.a, phase, kind, slot), b = counterpart(lane.b, phase, kind, slot);
+        if (!a || !b || a->parts.empty() || b->parts.empty()) {
+            return std::optional<SourcePair>();
         }
-        if (!last) {
-            return TensorSourcePtr();
+        auto openedA = open(*m_alignment.a.bundle, *a), openedB = open(*m_alignment.b.bundle, *b);
+        if (!openedA || !openedB) {
+            return tl::unexpected(openedA ? openedB.error() : openedA.error());
         }
-        auto source = open(bundle, *last);
-        // Widened to float32 by a sum of one: the mask reads one element type only.
-        return source && *source ? weightedSumSource({ *source }, { 1.0 }) : source;
+        if (!isFloating((*openedA)->dtype()) || !isFloating((*openedB)->dtype())) {
+            return std::optional<SourcePair>(); // a counter
+        }
+        auto wideA = weightedSumSource({ *openedA }, { 1.0 }), wideB = weightedSumSource({ *openedB }, { 1.0 });
+        if (!wideA || !wideB) {
+            return tl::unexpected(wideA ? wideB.error() : wideA.error());
+        }
+        if ((*wideA)->dtype() != DType::Float32 || (*wideB)->dtype() != DType::Float32 || (*wideA)->shape() != lane.a.shape
+            || (*wideB)->shape() != lane.b.shape) {
+            return std::optional<SourcePair>();
+        }
+        return SourcePair { std::move(*wideA), std::move(*wideB) };
     };
-    auto gradientA = gradient(*m_alignment.a.bundle, lane.a), gradientB = gradient(*m_alignment.b.bundle, lane.b);
-    if (!gradientA || !gradientB) {
-        return tl::unexpected(gradientA ? gradientB.error() : gradientA.error());
+    auto gradient = beside(Phase::Optimizer, Kind::Grad, "");
+    if (gradient && !*gradient) {
+        gradient = beside(Phase::Reduce, Kind::Grad, "");
     }
-    if (!*gradientA || !*gradientB || (*gradientA)->dtype() != DType::Float32 || (*gradientB)->dtype() != DType::Float32
-        || (*gradientA)->shape() != lane.a.shape || (*gradientB)->shape() != lane.b.shape) {
-        return std::optional<LaneMeasurement>();
+    if (!gradient || !*gradient) {
+        return gradient ? Result<std::optional<LaneMeasurement>>(std::nullopt) : tl::unexpected(gradient.error());
     }
-    const WellConditionedMask mask(*gradientA, *gradientB, gradientNoise);
+    std::vector<SourcePair> states;
+    for (const auto& slot : stateSlots(lane.a.parts.front().front())) {
+        auto state = beside(Phase::Optimizer, Kind::OptimizerState, slot);
+        if (!state) {
+            return tl::unexpected(state.error());
+        }
+        if (*state) {
+            states.push_back(std::move(**state));
+        }
+    }
+    const WellConditionedMask mask(std::move(**gradient), std::move(states), gradientNoise);
     auto updateA = updateSource(*m_alignment.a.bundle, lane.a), updateB = updateSource(*m_alignment.b.bundle, lane.b);
     if (!updateA || !updateB) {
         return tl::unexpected(updateA ? updateB.error() : updateA.error());

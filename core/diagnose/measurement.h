@@ -32,8 +32,8 @@ public:
     /// All lanes of a matched pair. Fails as reading does.
     Result<std::vector<LaneMeasurement>> measure(const align::Pair& pair, std::stop_token stop) const;
 
-    /// One lane of an optimizer/param pair again, without the elements whose gradient differs between the sides and is at most
-    /// `gradientNoise` on both. nullopt if no gradient was recorded.
+    /// One lane of an optimizer/param pair again, without the elements whose update noise decides: the gradient is at most `gradientNoise` on
+    /// both sides, and it differs, or the optimizer's state does and is as small. nullopt if no gradient was recorded.
     Result<std::optional<LaneMeasurement>> measureWellConditioned(const align::Lane& lane, double gradientNoise,
                                                                   std::stop_token stop) const;
 
@@ -44,7 +44,8 @@ private:
     using RecordKey = std::tuple<const bundle::RankData*, std::int32_t, bundle::Phase, bundle::Kind, std::string, std::string, std::string>;
 
     const bundle::TensorRecord* find(const align::Part& part, std::int32_t step, bundle::Phase phase, bundle::Kind kind, const std::string& slot) const;
-    std::optional<align::Assembly> counterpart(const align::Assembly& assembly, bundle::Phase phase, bundle::Kind kind) const;
+    std::optional<align::Assembly> counterpart(const align::Assembly& assembly, bundle::Phase phase, bundle::Kind kind, const std::string& slot = "") const;
+    std::vector<std::string> stateSlots(const align::Part& part) const; ///< of the optimizer on entry of the step
     Result<TensorSourcePtr> updateSource(const bundle::Bundle& bundle, const align::Assembly& after) const;
     Result<LaneMeasurement> measureLane(const align::Pair& pair, const align::Lane& lane, std::stop_token stop) const;
 

@@ -14,6 +14,9 @@ using bundle::Phase;
 
 bool above(const PairResult& result) { return isAboveFloor(result.severity); }
 
+/// Compared, and found equal up to rounding.
+bool agrees(const PairResult& result) { return result.severity <= Severity::Noise; }
+
 bool isOneSided(PairStatus status) { return status == PairStatus::OnlyA || status == PairStatus::OnlyB; }
 
 class ForkFinder {
@@ -70,7 +73,7 @@ private:
     {
         Fork fork { i, {}, proven };
         for (const auto input : m_inputs[i]) {
-            if (!above(m_results[input]) && !isOneSided(m_pairs[input].status)) {
+            if (agrees(m_results[input])) {
                 fork.after.push_back(input);
             }
         }
@@ -122,6 +125,8 @@ std::string_view name(GateState state)
         return "differs";
     case GateState::Fork:
         return "fork";
+    case GateState::NotCompared:
+        return "not compared";
     case GateState::NotRecorded:
         break;
     }
@@ -165,7 +170,10 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
     out.fork = ForkFinder(alignment, inputs, results).find();
     for (auto& gate : out.gates) {
         const std::size_t all = gate.identical + gate.noise + gate.above + gate.unmatched + gate.invalid;
-        gate.state = all == 0 ? GateState::NotRecorded : gate.above + gate.invalid > 0 ? GateState::Differs : GateState::Ok;
+        gate.state = all == 0          ? GateState::NotRecorded
+            : all == gate.unmatched     ? GateState::NotCompared
+            : gate.above + gate.invalid > 0 ? GateState::Differs
+                                            : GateState::Ok;
     }
     if (environmentDiffers) {
         auto& environment = out.gates[static_cast<std::size_t>(Gate::Environment)];

@@ -29,6 +29,7 @@ enum class GateState : std::uint8_t {
     Ok,          ///< every pair identical or within the floor
     Differs,     ///< something above the floor (environment: something recorded differs), but the fork lies elsewhere
     Fork,        ///< the fork lies here
+    NotCompared, ///< recorded on one side only, or unreadable: nothing could be compared
     NotRecorded, ///< no pair
 };
 std::string_view name(GateState state);

@@ -60,6 +60,8 @@ public:
                 m_start[k.step].push_back(i);
             }
         }
+        readTies(alignment.a, {});
+        readTies(alignment.b, alignment.renames);
         for (std::size_t s = 0; s < alignment.steps.size(); ++s) {
             const auto& plan = alignment.steps[s];
             if (s > 0) {
@@ -103,6 +105,51 @@ private:
                     flow.producers[endpoint(edge.to)].insert(endpoint(edge.from));
                     flow.consumers[endpoint(edge.from)].insert(endpoint(edge.to));
                 }
+            }
+        }
+    }
+
+    /// A parameter known by several names is recorded under one: every module that has it computes with it.
+    void readTies(const align::Side& side, const std::map<std::string, std::string>& renames)
+    {
+        for (const auto* rank : side.ranks) {
+            for (const auto& names : rank->ties) {
+                std::set<std::string> tied, modules;
+                for (const auto& name : names) {
+                    const auto dot = name.rfind('.');
+                    const auto module = align::renamed(renames, align::normalisedPath(dot == std::string::npos ? "" : name.substr(0, dot)));
+                    tied.insert(align::joinName(module, dot == std::string::npos ? name : name.substr(dot + 1)));
+                    modules.insert(module);
+                }
+                for (const auto& name : tied) {
+                    m_sharers[name].insert(modules.begin(), modules.end());
+                }
+            }
+        }
+    }
+
+    /// The modules that compute with a parameter.
+    std::set<std::string> modulesOf(const PairKey& key) const
+    {
+        const auto shared = m_sharers.find(align::joinName(key.module, key.param));
+        auto out = shared == m_sharers.end() ? std::set<std::string>() : shared->second;
+        out.insert(key.module);
+        return out;
+    }
+
+    void addSubtreeState(std::set<PairIndex>& to, const PairKey& key) const
+    {
+        const auto start = m_start.find(key.step);
+        if (start == m_start.end()) {
+            return;
+        }
+        for (const auto i : start->second) {
+            const auto& state = m_alignment.pairs[i].key;
+            const auto shared = m_sharers.empty() ? m_sharers.end() : m_sharers.find(align::joinName(state.module, state.param));
+            if (inSubtree(state.module, key.module)
+                || (shared != m_sharers.end()
+                    && std::any_of(shared->second.begin(), shared->second.end(), [&](const std::string& m) { return inSubtree(m, key.module); }))) {
+                to.insert(i);
             }
         }
     }
@@ -220,13 +267,7 @@ private:
             return;
         }
         addCall(to, key, Kind::Input, key.module, key.call, Phase::Forward);
-        if (const auto start = m_start.find(key.step); start != m_start.end()) {
-            for (const auto i : start->second) {
-                if (inSubtree(m_alignment.pairs[i].key.module, key.module)) {
-                    to.insert(i);
-                }
-            }
-        }
+        addSubtreeState(to, key);
     }
 
     void backwardInputs(const PairKey& key, std::set<PairIndex>& to) const
@@ -247,18 +288,30 @@ private:
             return;
         }
         if (key.kind == Kind::Grad) {
-            const CallKey first { key.step, key.micro, Kind::Input, key.module, 0 };
-            for (const Kind kind : { Kind::Input, Kind::GradOutput }) {
-                auto from = first;
-                std::get<2>(from) = kind;
-                for (auto at = m_byCall.lower_bound(from); at != m_byCall.end(); ++at) {
-                    if (std::tie(std::get<0>(at->first), std::get<1>(at->first), std::get<2>(at->first), std::get<3>(at->first))
-                        != std::tie(std::get<0>(from), std::get<1>(from), std::get<2>(from), std::get<3>(from))) {
-                        break;
-                    }
-                    to.insert(at->second.begin(), at->second.end());
-                }
+            for (const auto& module : modulesOf(key)) {
+                addAllCalls(to, key, Kind::Input, module);
+                addAllCalls(to, key, Kind::GradOutput, module);
             }
+        } else if (key.kind == Kind::Input) {
+            addCall(to, key, Kind::Input, key.module, key.call, Phase::Forward);
+        } else if (key.kind == Kind::Output) {
+            addCall(to, key, Kind::Input, key.module, key.call, Phase::Backward);
+            if (to.empty()) {
+                addCall(to, key, Kind::Input, key.module, key.call, Phase::Forward);
+            }
+            addSubtreeState(to, key);
+        }
+    }
+
+    /// Of the micro-step, whatever the call's number and phase.
+    void addAllCalls(std::set<PairIndex>& to, const PairKey& key, Kind kind, const std::string& module) const
+    {
+        for (auto at = m_byCall.lower_bound({ key.step, key.micro, kind, module, 0 }); at != m_byCall.end(); ++at) {
+            const auto& [step, micro, atKind, atModule, call] = at->first;
+            if (step != key.step || micro != key.micro || atKind != kind || atModule != module) {
+                break;
+            }
+            to.insert(at->second.begin(), at->second.end());
         }
     }
 
@@ -321,6 +374,7 @@ private:
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<PairIndex>> m_batches;
     std::map<std::int32_t, std::vector<PairIndex>> m_start;
     std::map<std::int32_t, std::int32_t> m_previousStep;
+    std::map<std::string, std::set<std::string>> m_sharers; ///< parameter by any of its names -> modules that have it
     std::map<std::pair<std::int32_t, std::int32_t>, Flow> m_flow;
 };
 

@@ -226,7 +226,7 @@ Json jsonReport(const compare::Snapshot& comparison)
     Json out { { "schema", "forkpoint-comparison/1" }, { "producer", { { "name", "forkpoint-cli" }, { "version", FORKPOINT_VERSION } } } };
     out["runs"] = { { "reference", runJson(alignment.a) }, { "candidate", runJson(alignment.b) } };
     if (structure.noiseLabel) {
-        out["runs"]["noise"] = { { "name", *structure.noiseLabel } };
+        out["runs"]["noise"] = { { "name", *structure.noiseLabel }, { "pairs", structure.noisePairs }, { "above_estimated_floor", structure.noiseAbove } };
     }
     out["verdict"] = { { "severity", diagnose::name(outcome.verdict.severity) },
                        { "sentence", verdictSentence(comparison) },
@@ -265,6 +265,11 @@ Json jsonReport(const compare::Snapshot& comparison)
         }
     }
     return out;
+}
+
+std::string jsonText(const compare::Snapshot& comparison)
+{
+    return jsonReport(comparison).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 } // namespace forkpoint::report

@@ -12,4 +12,7 @@ namespace forkpoint::report {
 /// finite are the strings NaN, Infinity, -Infinity. Keys are added in later versions, never renamed.
 nlohmann::ordered_json jsonReport(const compare::Snapshot& comparison);
 
+/// The same as text, with a newline at the end. Valid UTF-8 whatever the names are: folders may have any bytes.
+std::string jsonText(const compare::Snapshot& comparison);
+
 } // namespace forkpoint::report

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
 
 namespace forkpoint::report {
@@ -30,36 +31,50 @@ std::string place(const align::Pair& pair)
     return text;
 }
 
-std::size_t identicalCount(const diagnose::Verdict& verdict)
-{
-    std::size_t n = 0;
-    for (const auto& gate : verdict.gates) {
-        n += gate.identical;
-    }
-    return n;
-}
+std::string counted(std::size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
+/// The verdict where there is no fork.
 std::string agreement(const compare::Snapshot& comparison)
 {
-    const auto& verdict = comparison.outcome()->verdict;
-    if (verdict.pairs == 0) {
+    const auto& outcome = *comparison.outcome();
+    const auto& pairs = comparison.structure().alignment.pairs;
+    std::size_t identical = 0, noise = 0;
+    for (const auto& gate : outcome.verdict.gates) {
+        identical += gate.identical;
+        noise += gate.noise;
+    }
+    const bool oneSided
+        = std::any_of(pairs.begin(), pairs.end(), [](const auto& p) { return p.status == align::PairStatus::OnlyA || p.status == align::PairStatus::OnlyB; });
+    std::string text;
+    if (outcome.verdict.pairs == 0) {
         return "Nothing could be compared: no tensor exists on both sides.";
     }
-    if (verdict.severity == Severity::Identical) {
-        return fmt::format("The runs are bit-identical in all {} compared tensors.", verdict.pairs);
+    if (identical + noise == 0) {
+        return fmt::format("Nothing could be compared: {} could not be read.", counted(outcome.unreadable, "tensor"));
     }
-    std::size_t worst = 0;
-    for (std::size_t i = 0; i < comparison.ready(); ++i) {
-        if (comparison.result(i).severity == Severity::Noise && !comparison.result(i).undecidable
-            && comparison.result(i).ratio > comparison.result(worst).ratio) {
-            worst = i;
+    if (noise == 0) {
+        text = oneSided ? fmt::format("All {} compared tensors are bit-identical, but some tensors exist on one side only.", identical)
+                        : fmt::format("The runs are bit-identical in all {} compared tensors.", identical);
+    } else {
+        text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical)", identical + noise - outcome.verdict.undecidable, identical);
+        std::optional<std::size_t> worst;
+        for (std::size_t i = 0; i < comparison.ready(); ++i) {
+            const auto& result = comparison.result(i);
+            if (result.severity == Severity::Noise && !result.undecidable && (!worst || result.ratio > comparison.result(*worst).ratio)) {
+                worst = i;
+            }
         }
+        text += worst ? fmt::format("; closest to the floor: {}, {}.", place(pairs[*worst]), pairNumbers(comparison, *worst)) : ".";
     }
-    std::string text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical); closest to the floor: {}, {}.",
-                                   verdict.pairs, identicalCount(verdict), place(comparison.structure().alignment.pairs[worst]),
-                                   pairNumbers(comparison, worst));
-    if (verdict.severity == Severity::Unmatched) {
+    if (outcome.verdict.undecidable > 0) {
+        text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(outcome.verdict.undecidable, "tensor"),
+                            outcome.verdict.undecidable == 1 ? "exceeds" : "exceed");
+    }
+    if (oneSided && noise > 0) {
         text += " Some tensors exist on one side only.";
+    }
+    if (outcome.unreadable > 0) {
+        text += fmt::format(" {} could not be read.", counted(outcome.unreadable, "tensor"));
     }
     return text;
 }
@@ -89,7 +104,8 @@ std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
     }
     const bool factor = std::abs(s.bestScale - 1) > 1e-3 && s.scaleResidual < 0.01 * std::min(1.0, s.relL2);
     if (factor && diagnose::isAboveFloor(result.severity)) {
-        text += fmt::format("; candidate = {:.6g} x reference up to {:.1g}", s.bestScale, s.scaleResidual);
+        text += fmt::format("; candidate = {:.6g} x reference {}", s.bestScale,
+                            s.scaleResidual > 0 ? fmt::format("up to {:.1g}", s.scaleResidual) : "exactly");
     }
     if (result.structured) {
         text += "; small, but not random: a factor or a bias runs through it";
@@ -100,11 +116,44 @@ std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
     return text;
 }
 
+namespace {
+
+/// The loss of later steps says what the recorded tensors cannot.
+std::string laterOnset(const compare::Snapshot& comparison)
+{
+    const auto& steps = comparison.structure().alignment.steps;
+    for (const auto& curve : comparison.outcome()->curves) {
+        if (curve.onset && !steps.empty() && *curve.onset > steps.back().step) {
+            return fmt::format(" But the {} departs at step {}, after the last compared step {}: record --steps {}:{} of both runs.", curve.name, *curve.onset,
+                               steps.back().step, std::max(0, *curve.onset - 1), *curve.onset + 1);
+        }
+    }
+    return {};
+}
+
+std::string oneSidedInputs(const compare::Snapshot& comparison, std::size_t pair)
+{
+    const auto& structure = comparison.structure();
+    constexpr std::size_t kNamed = 3;
+    std::size_t found = 0;
+    std::string out;
+    for (const auto input : structure.inputs.of[pair]) {
+        const auto status = structure.alignment.pairs[input].status;
+        if ((status == align::PairStatus::OnlyA || status == align::PairStatus::OnlyB) && ++found <= kNamed) {
+            out += fmt::format("{}{} exists in the {} only", out.empty() ? "; " : ", ", structure.alignment.pairs[input].id,
+                               status == align::PairStatus::OnlyA ? "reference" : "candidate");
+        }
+    }
+    return found > kNamed ? out + fmt::format(" (and {} more)", found - kNamed) : out;
+}
+
+} // namespace
+
 std::string verdictSentence(const compare::Snapshot& comparison)
 {
     const auto& verdict = comparison.outcome()->verdict;
     if (!verdict.fork) {
-        return agreement(comparison);
+        return agreement(comparison) + laterOnset(comparison);
     }
     const auto& pair = comparison.structure().alignment.pairs[verdict.fork->pair];
     const std::string where = pair.source.empty() ? "" : fmt::format(" at {}", pair.source);
@@ -120,7 +169,8 @@ std::string verdictSentence(const compare::Snapshot& comparison)
         ? "nothing recorded comes before it"
         : fmt::format("{} recorded {} it was computed from {}", verdict.fork->after.size(), verdict.fork->after.size() == 1 ? "tensor" : "tensors",
                       verdict.fork->after.size() == 1 ? "agrees" : "agree");
-    return fmt::format("The runs fork at {}{}: {}; {}.", place(pair), where, pairNumbers(comparison, verdict.fork->pair), after);
+    return fmt::format("The runs fork at {}{}: {}; {}{}.", place(pair), where, pairNumbers(comparison, verdict.fork->pair), after,
+                       oneSidedInputs(comparison, verdict.fork->pair));
 }
 
 Coverage coverageOf(const align::Side& side)
@@ -170,6 +220,11 @@ std::string coverageSentence(const compare::Snapshot& comparison)
         notObserved += coverage.notObserved.size();
         text += text.empty() ? "reference " : ", candidate ";
         text += coverage.calls < 0 ? "calls not counted" : fmt::format("{} of {} module calls", coverage.callsSeen, coverage.calls);
+        const auto& problems = side->bundle->problems();
+        const auto damage = std::count_if(problems.begin(), problems.end(), [](const auto& p) { return p.level == bundle::Problem::Level::Warning; });
+        if (damage > 0) {
+            text += fmt::format(" ({} problem{} in the bundle: see the notes)", damage, damage == 1 ? "" : "s");
+        }
         if (coverage.incompleteRanks > 0) {
             text += fmt::format(" ({} of {} ranks did not end regularly)", coverage.incompleteRanks, side->ranks.size());
         }

@@ -23,6 +23,45 @@ std::size_t byteAt(std::string_view text, std::size_t column)
     return text.size();
 }
 
+/// Bytes of the UTF-8 sequence at the beginning of `text`; 0 if there is none (RFC 3629: no overlong forms, no surrogates).
+std::size_t sequenceLength(std::string_view text)
+{
+    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0u; };
+    const auto within = [&](std::size_t i, unsigned low, unsigned high) { return byte(i) >= low && byte(i) <= high; };
+    const auto continued = [&](std::size_t from, std::size_t to) {
+        for (std::size_t i = from; i < to; ++i) {
+            if (!within(i, 0x80, 0xBF)) {
+                return false;
+            }
+        }
+        return true;
+    };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead >= 0xC2 && lead <= 0xDF) {
+        return continued(1, 2) ? 2 : 0;
+    }
+    if (lead >= 0xE0 && lead <= 0xEF) {
+        return within(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && continued(2, 3) ? 3 : 0;
+    }
+    if (lead >= 0xF0 && lead <= 0xF4) {
+        return within(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && continued(2, 4) ? 4 : 0;
+    }
+    return 0;
+}
+
+/// The code point if it overrides the direction or order of the text around it (U+200E-F, U+202A-E, U+2066-9) or ends the line (U+2028-9), else 0.
+unsigned directionControl(std::string_view sequence)
+{
+    if (sequence.size() != 3 || sequence[0] != '\xE2') {
+        return 0;
+    }
+    const unsigned point = 0x2000u | ((static_cast<unsigned>(sequence[1]) & 0x3Fu) << 6) | (static_cast<unsigned>(sequence[2]) & 0x3Fu);
+    return point == 0x200E || point == 0x200F || (point >= 0x2028 && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069) ? point : 0;
+}
+
 } // namespace
 
 std::size_t columns(std::string_view text)
@@ -33,13 +72,20 @@ std::size_t columns(std::string_view text)
 std::string printable(std::string_view text)
 {
     std::string out;
-    for (const char c : text) {
-        const auto u = static_cast<unsigned char>(c);
-        if (u < 0x20 || u == 0x7F) {
-            out += fmt::format("\\x{:02x}", u);
+    while (!text.empty()) {
+        const std::size_t length = sequenceLength(text);
+        const auto bytes = text.substr(0, std::max<std::size_t>(length, 1));
+        const auto first = static_cast<unsigned char>(bytes[0]);
+        if (length == 0 || (length == 1 && (first < 0x20 || first == 0x7F))) {
+            out += fmt::format("\\x{:02x}", first);
+        } else if (length == 2 && first == 0xC2 && static_cast<unsigned char>(bytes[1]) < 0xA0) { // C1: a terminal may obey them as it does ESC
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes[1]));
+        } else if (const auto bidi = directionControl(bytes); bidi != 0) {
+            out += fmt::format("\\u{:04x}", bidi);
         } else {
-            out += c;
+            out += bytes;
         }
+        text.remove_prefix(bytes.size());
     }
     return out;
 }
@@ -57,23 +103,27 @@ std::string shortened(std::string_view text, std::size_t width)
     return fmt::format("{}...{}", text.substr(0, byteAt(text, head)), text.substr(byteAt(text, have - tail)));
 }
 
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent)
+std::string wrapped(std::string_view text, std::size_t width, std::size_t first, std::size_t indent)
 {
+    const std::size_t room = width > indent ? width - indent : 1;
     std::string out;
-    std::size_t column = 0;
+    std::size_t column = first;
+    bool lineHasWord = false;
     while (!text.empty()) {
         const auto space = text.find(' ');
-        const auto word = text.substr(0, space);
+        const auto word = shortened(text.substr(0, space), room);
         text = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
-        if (column > 0 && column + 1 + columns(word) > width) {
+        const std::size_t needed = columns(word) + (lineHasWord ? 1 : 0);
+        if (column + needed > width && (lineHasWord || column > indent)) {
             out += "\n" + std::string(indent, ' ');
             column = indent;
-        } else if (column > 0) {
+        } else if (lineHasWord) {
             out += ' ';
             ++column;
         }
         out += word;
         column += columns(word);
+        lineHasWord = true;
     }
     return out;
 }

@@ -15,14 +15,15 @@ namespace forkpoint::report {
 /// Columns that UTF-8 text takes, counting every code point as one.
 std::size_t columns(std::string_view text);
 
-/// Control characters as \xNN.
+/// Control characters, C1 ones included, and bytes that are no UTF-8 as \xNN; characters that reverse the direction of text or end a line as \u20NN.
 std::string printable(std::string_view text);
 
 /// At most `width` columns; what is too long loses its middle ("layers.0...weight").
 std::string shortened(std::string_view text, std::size_t width);
 
-/// Words wrapped to the width, continuation lines indented by `indent`.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
+/// Words wrapped so that no line passes column `width`. The first line begins at column `first` (what is there already is the caller's), the
+/// others are indented by `indent`. A word that is longer than a line loses its middle.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t first, std::size_t indent);
 
 std::string padded(std::string_view text, std::size_t width);
 

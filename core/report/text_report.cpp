@@ -20,6 +20,8 @@ using diagnose::Severity;
 
 constexpr std::size_t kContextLines = 12;
 constexpr std::size_t kNoteLines = 12;
+constexpr std::size_t kLanes = 16;
+constexpr int kNarrow = 70; ///< below, a column is left out so that names have room
 
 std::string_view mark(Severity severity)
 {
@@ -94,22 +96,41 @@ std::string gatesText(const compare::Snapshot& comparison, const TextOptions& op
             const auto n = std::count_if(context.begin(), context.end(), [](const auto& e) { return !e.expected; });
             detail = n == 0 ? "no unexpected difference" : fmt::format("{} difference{}", n, n == 1 ? "" : "s");
         }
-        out += fmt::format("  {}  {}  {}\n", padded(diagnose::name(static_cast<diagnose::Gate>(g)), 11),
-                           toned(padded(diagnose::name(gate.state), 12), tone, options), detail);
+        const std::string state(diagnose::name(gate.state));
+        const std::string gap(14 - std::min<std::size_t>(state.size(), 12), ' ');
+        out += fmt::format("  {}  {}{}\n", padded(diagnose::name(static_cast<diagnose::Gate>(g)), 11), toned(state, tone, options),
+                           detail.empty() ? "" : gap + wrapped(detail, static_cast<std::size_t>(options.width), 29, 29));
     }
     return out;
 }
 
-std::string metricLine(std::string_view label, const std::string& value) { return fmt::format("  {}  {}\n", padded(label, 19), value); }
-
+/// Errors by rank, the worst first where there are too many for all.
 std::string lanesText(const PairResult& result)
 {
+    std::vector<std::size_t> order(result.lanes.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        order[i] = i;
+    }
+    if (order.size() > kLanes) {
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return result.judgements[x].ratio > result.judgements[y].ratio; });
+        order.resize(kLanes);
+    }
     std::string out;
-    for (std::size_t i = 0; i < result.lanes.size(); ++i) {
+    for (const auto i : order) {
         out += fmt::format("{}{}: {:.2g}", out.empty() ? "" : ", ", result.lanes[i].rank < 0 ? "joined" : fmt::format("rank {}", result.lanes[i].rank),
                            result.judgements[i].error);
     }
+    if (result.lanes.size() > kLanes) {
+        out += fmt::format(", ... {} more", result.lanes.size() - kLanes);
+    }
     return out;
+}
+
+/// At most 8 columns.
+std::string scientific(double value)
+{
+    auto text = fmt::format("{:.2e}", value);
+    return text.size() > 8 ? fmt::format("{:.1e}", value) : text;
 }
 
 std::string forkText(const compare::Snapshot& comparison, const TextOptions& options)
@@ -122,10 +143,13 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
     const auto& pair = pairs[verdict.fork->pair];
     const auto& result = comparison.result(verdict.fork->pair);
     const auto width = static_cast<std::size_t>(options.width);
+    const auto metricLine = [&](std::string_view label, const std::string& value) {
+        return fmt::format("  {}  {}\n", padded(label, 19), wrapped(printable(value), width, 23, 23));
+    };
     std::string out = heading(verdict.fork->proven ? "Fork" : "First difference", options);
-    out += metricLine("pair", shortened(printable(pair.id), width - 22));
+    out += metricLine("pair", pair.id);
     if (!pair.source.empty()) {
-        out += metricLine("source", printable(pair.source));
+        out += metricLine("source", pair.source);
     }
     if (!verdict.fork->after.empty()) {
         double worst = 0;
@@ -135,7 +159,7 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
         out += metricLine("inputs in agreement", fmt::format("{}, largest error {:.2g}", verdict.fork->after.size(), worst));
     }
     if (!pair.assembly.empty()) {
-        out += metricLine("assembly", wrapped(printable(pair.assembly), width - 22, 22));
+        out += metricLine("assembly", pair.assembly);
     }
     if (const auto* lane = result.worstLane()) {
         const auto& s = lane->statistics;
@@ -163,13 +187,19 @@ std::string pairLine(const compare::Snapshot& comparison, std::size_t index, boo
     const auto& result = comparison.result(index);
     const std::string numbers = result.lanes.empty() ? std::string("-")
         : result.severity == Severity::Identical     ? std::string("0")
-        : std::isfinite(result.error)                ? fmt::format("{:.2e}", result.error)
+        : std::isfinite(result.error)                ? scientific(result.error)
                                                      : std::string("invalid");
-    const std::string maxAbs = result.worstLane() && result.severity != Severity::Identical ? fmt::format("{:.2e}", result.worstLane()->statistics.maxAbs.value) : "";
-    const auto room = static_cast<std::size_t>(std::max(20, options.width - 37));
-    return fmt::format("{} {} {}  {}  {}  {}\n", isFork ? ">" : " ", toned(mark(result.severity), toneOf(result.severity), options),
-                       toned(padded(diagnose::name(result.severity), 9), toneOf(result.severity), options), padded(numbers, 8), padded(maxAbs, 8),
-                       shortened(printable(pair.id), room));
+    const std::string maxAbs = result.worstLane() && result.severity != Severity::Identical ? scientific(result.worstLane()->statistics.maxAbs.value) : "";
+    const bool narrow = options.width < kNarrow;
+    const auto room = static_cast<std::size_t>(options.width - (narrow ? 25 : 35));
+    return fmt::format("{} {} {}  {}  {}{}\n", isFork ? ">" : " ", toned(mark(result.severity), toneOf(result.severity), options),
+                       toned(padded(diagnose::name(result.severity), 9), toneOf(result.severity), options), padded(numbers, 8),
+                       narrow ? std::string() : padded(maxAbs, 8) + "  ", shortened(printable(pair.id), room));
+}
+
+std::string pairsHeading(std::string_view title, const TextOptions& options)
+{
+    return heading(title, options) + toned(options.width < kNarrow ? "    severity   error     pair\n" : "    severity   error     max|B-A|  pair\n", Tone::Dim, options);
 }
 
 std::string pairsText(const compare::Snapshot& comparison, const TextOptions& options)
@@ -185,15 +215,20 @@ std::string pairsText(const compare::Snapshot& comparison, const TextOptions& op
         centre = verdict.fork->pair;
     } else {
         title = "Pairs with the largest error";
-        std::vector<std::size_t> order(n);
+        std::vector<std::size_t> order;
         for (std::size_t i = 0; i < n; ++i) {
-            order[i] = i;
+            if (comparison.result(i).severity != Severity::Identical) {
+                order.push_back(i);
+            }
         }
-        const auto count = std::min(n, static_cast<std::size_t>(options.around));
+        if (order.empty()) {
+            return {};
+        }
+        const auto count = std::min(order.size(), static_cast<std::size_t>(options.around));
         std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), [&](std::size_t x, std::size_t y) {
             return std::tuple(-comparison.result(x).ratio, x) < std::tuple(-comparison.result(y).ratio, y);
         });
-        std::string out = heading(title, options) + toned("    severity   error     max|B-A|  pair\n", Tone::Dim, options);
+        std::string out = pairsHeading(title, options);
         for (std::size_t i = 0; i < count; ++i) {
             out += pairLine(comparison, order[i], false, options);
         }
@@ -201,7 +236,7 @@ std::string pairsText(const compare::Snapshot& comparison, const TextOptions& op
     }
     const auto around = static_cast<std::size_t>(options.around);
     const std::size_t first = centre > around ? centre - around : 0, last = std::min(n, centre + around + 1);
-    std::string out = heading(title, options) + toned("    severity   error     max|B-A|  pair\n", Tone::Dim, options);
+    std::string out = pairsHeading(title, options);
     if (first > 0) {
         out += fmt::format("    ... {} before\n", first);
     }
@@ -223,11 +258,11 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
     std::string out;
     std::size_t shown = 0, expected = 0;
     for (const auto& e : *context) {
-        if (e.expected) {
+        if (e.expected && !e.key.starts_with("argv")) {
             ++expected;
         } else if (shown++ < kContextLines) {
             out += "  " + wrapped(printable(fmt::format("{} {}: {} -> {}", e.section, e.key, e.a.empty() ? "(absent)" : e.a, e.b.empty() ? "(absent)" : e.b)),
-                                  static_cast<std::size_t>(options.width) - 2, 6)
+                                  static_cast<std::size_t>(options.width), 2, 6)
                 + "\n";
         }
     }
@@ -238,9 +273,10 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
         return {};
     }
     if (expected > 0) {
-        out += fmt::format("  and {} that any two runs have (ports, ranks, arguments): see --json\n", expected);
+        out += "  " + wrapped(fmt::format("and {} that any two runs have (ports, ranks): see --json", expected), static_cast<std::size_t>(options.width), 2, 2)
+            + "\n";
     }
-    return heading("Configuration and environment, reference -> candidate", options) + out;
+    return heading(options.width < kNarrow ? "Environment, reference -> candidate" : "Configuration and environment, reference -> candidate", options) + out;
 }
 
 std::string notesText(const compare::Snapshot& comparison, const TextOptions& options)
@@ -253,6 +289,15 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
             notes.push_back(fmt::format("from step {}: {}", plan.step, plan.text));
             last = plan.text;
         }
+    }
+    std::map<std::string, std::size_t> notObserved; // reason -> pairs
+    for (const auto& pair : alignment.pairs) {
+        if (pair.status == align::PairStatus::NotObserved) {
+            ++notObserved[pair.note];
+        }
+    }
+    for (const auto& [reason, count] : notObserved) {
+        notes.push_back(fmt::format("{} pair{} not compared: {}", count, count == 1 ? "" : "s", reason));
     }
     if (const auto undecidable = comparison.outcome()->verdict.undecidable; undecidable > 0) {
         notes.push_back(fmt::format("{} later pairs exceed the floor but may have grown from rounding: record the reference again and give it as --noise "
@@ -269,12 +314,24 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
     }
     std::string out = heading("Notes", options);
     for (std::size_t i = 0; i < std::min(notes.size(), kNoteLines); ++i) {
-        out += "  " + wrapped(printable(notes[i]), static_cast<std::size_t>(options.width) - 2, 4) + "\n";
+        out += "  " + wrapped(printable(notes[i]), static_cast<std::size_t>(options.width), 2, 4) + "\n";
     }
     if (notes.size() > kNoteLines) {
         out += fmt::format("  ... {} more: see --json\n", notes.size() - kNoteLines);
     }
     return out;
+}
+
+std::string floorText(const compare::Structure& structure)
+{
+    if (!structure.noiseLabel) {
+        return "estimated";
+    }
+    std::string text = fmt::format("measured with {} on {} pairs", printable(*structure.noiseLabel), structure.noisePairs);
+    if (structure.noiseAbove > 0) {
+        text += fmt::format("; {} of them exceed the estimated floor: is it really a repeat of the reference?", structure.noiseAbove);
+    }
+    return text;
 }
 
 } // namespace
@@ -290,11 +347,11 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
     std::transform(severity.begin(), severity.end(), severity.begin(), [](char c) { return static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c); });
 
     std::string out = toned(severity, toneOf(verdict.severity), options) + "  "
-        + wrapped(printable(verdictSentence(comparison)), width - severity.size() - 2, severity.size() + 2) + "\n\n";
+        + wrapped(printable(verdictSentence(comparison)), width, severity.size() + 2, severity.size() + 2) + "\n\n";
     out += fmt::format("  reference  {}\n", shortened(runText(structure.alignment.a), width - 13));
     out += fmt::format("  candidate  {}\n", shortened(runText(structure.alignment.b), width - 13));
-    out += fmt::format("  floor      {}\n", structure.noiseLabel ? "measured with " + printable(*structure.noiseLabel) : std::string("estimated"));
-    out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width - 13, 13));
+    out += fmt::format("  floor      {}\n", wrapped(floorText(structure), width, 13, 13));
+    out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width, 13, 13));
     out += gatesText(comparison, options);
     out += forkText(comparison, options);
     out += pairsText(comparison, options);
@@ -306,7 +363,7 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
 std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
 {
     const auto width = static_cast<std::size_t>(std::max(options.width, 50));
-    std::string out = fmt::format("{}\n\n", toned(printable(bundle.name()), Tone::Bold, options));
+    std::string out = fmt::format("{}\n\n", toned(shortened(printable(bundle.name()), width), Tone::Bold, options));
     out += fmt::format("  world size  {}\n  steps       {}\n", bundle.worldSize(), stepsText(bundle.steps()));
     const auto text = [](const nlohmann::json& object, const char* key) {
         const auto found = object.find(key);
@@ -327,13 +384,13 @@ std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
         }
         out += heading(fmt::format("Rank {}", rank.rank), options);
         const auto status = text(rank.info, "status");
-        out += fmt::format("  status      {}\n", printable(status.empty() ? "unknown" : status));
+        out += fmt::format("  status      {}\n", shortened(printable(status.empty() ? "unknown" : status), width - 14));
         if (!rank.complete && !rank.tensors.empty()) {
             const auto& last = *std::max_element(rank.tensors.begin(), rank.tensors.end(), [](const auto& x, const auto& y) { return x.order < y.order; });
             out += "  "
                 + wrapped(fmt::format("the recording did not end regularly: the last tensor is {}/{} of step {}; what follows it is missing",
                                       bundle::name(last.phase), bundle::name(last.kind), last.step),
-                          width - 2, 2)
+                          width, 2, 2)
                 + "\n";
         }
         if (const auto error = text(rank.info, "error"); !error.empty()) {
@@ -357,7 +414,7 @@ std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
     if (!bundle.problems().empty()) {
         out += heading("Problems", options);
         for (const auto& problem : bundle.problems()) {
-            out += "  " + wrapped(printable(fmt::format("{}: {}", problem.where, problem.message)), width - 2, 4) + "\n";
+            out += "  " + wrapped(printable(fmt::format("{}: {}", problem.where, problem.message)), width, 2, 4) + "\n";
         }
     }
     return out;

@@ -93,6 +93,8 @@ class Options:
     def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, run_id=None):
         if level != "module":
             raise UsageError("--level %s is not available yet: this version records modules (--level module)" % level)
+        if not os.fspath(out).strip():
+            raise UsageError("--out needs the name of a folder")
         out = os.path.abspath(os.fspath(out))
         if not out.endswith(".forkpoint"):
             out += ".forkpoint"
@@ -179,9 +181,11 @@ def claim_output(options):
 class Masker:
     """Keeps secrets out of the bundle: the value of everything whose name says that it is one, wherever the value turns up again."""
 
-    SECRET = re.compile(r"token|key|secret|password", re.I)
+    WORDS = r"token|key|secret|passw(?:or)?d|pwd|credential|auth(?!ors?(?![a-z]))"
+    SECRET = re.compile(WORDS, re.I)
     OPTION = re.compile(r"--?([\w.-]+)")
-    PAIR = re.compile(r"""([\w.\-]*(?:token|key|secret|password)[\w.\-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&#;,"'})\]]+)""", re.I)
+    PAIR = re.compile(r"""([\w.\-]*(?:%s)[\w.\-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s&#;,"'})\]]+)""" % WORDS, re.I)
+    WELL_KNOWN = re.compile(r"\b(?:hf_|sk-|ghp_|github_pat_|xox[bp]-)[\w-]{8,}")
     USER = re.compile(r"\b([a-z][\w+.-]*://)[^\s/@]+@", re.I)
 
     def __init__(self):
@@ -216,6 +220,7 @@ class Masker:
     def text(self, text):
         text = self.PAIR.sub(lambda match: match.group(1) + "***", text)
         text = self.USER.sub(r"\1***@", text)
+        text = self.WELL_KNOWN.sub("***", text)
         for value in self.known:
             if value in text:
                 text = text.replace(value, "***")
@@ -223,7 +228,7 @@ class Masker:
 
     def value(self, value, name=""):
         """A plain value for JSON: secrets masked, tensors and objects turned into text."""
-        if name and self.SECRET.search(name) and not isinstance(value, (bool, dict)):
+        if name and self.SECRET.search(name) and not isinstance(value, bool):
             if isinstance(value, str):
                 self.learn(value)
             return "***"
@@ -307,12 +312,12 @@ def call_slots(args, kwargs):
 def on_host(tensor):
     """(contiguous dense CPU tensor with the local values, None), or (None, why that is not possible). May share memory with `tensor`."""
     try:
-        tensor = tensor.detach()
         local = getattr(tensor, "_local_tensor", None)
         if isinstance(local, torch.Tensor):                       # DTensor
             tensor = local
-        if hasattr(tensor, "elem") and hasattr(tensor, "completed"):
-            return None, "an asynchronous collective has not finished"
+        if hasattr(tensor, "trigger_wait"):                       # AsyncCollectiveTensor: wait for what is under way
+            tensor = tensor.trigger_wait()
+        tensor = tensor.detach()
         kind = type(tensor).__name__
         if kind in ("FakeTensor", "FunctionalTensor", "ProxyTorchDispatchMode"):
             return None, kind
@@ -592,6 +597,7 @@ class Names:
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
         self.optimized = set()                                    # ids of all parameters that an optimizer has
+        self.sharded = False                                      # FSDP was seen
         self.ddp = []                                             # weak references of the DistributedDataParallel modules found
 
     def paths(self, module):
@@ -722,6 +728,8 @@ class Names:
                     names.setdefault(id(parameter), (parameter, []))[1].append(join(path, name))
             if isinstance(module, torch.nn.parallel.DistributedDataParallel):
                 wrappers.append(module)
+            if any(cls.__name__ in ("FullyShardedDataParallel", "FSDPModule") for cls in type(module).__mro__):
+                self.sharded = True
         for wrapper in wrappers:
             self.mark_replicated(wrapper)
         for parameter, known_by in names.values():
@@ -1195,7 +1203,7 @@ class Session:
         value = dict(format="forkpoint-rank", version=FORMAT_VERSION, **self.run_fields("run"))
         value.update(rank=self.rank, status=status, steps=self.options.steps)
         if self.error:
-            value["error"] = self.masker.text(self.error)
+            value["error"] = self.error
         value.update(self.description.fields())
         missing = [{"what": what, "why": self.masker.text(why), "count": count} for (what, why), count in self.missed.items()]
         if self.flow.given_up:
@@ -1217,7 +1225,8 @@ class Session:
     def fail(self, error):
         """Remember the exception that the script ends with."""
         text = str(error).strip().splitlines()
-        self.error = "%s: %s" % (type(error).__name__, text[0][:500]) if text else type(error).__name__
+        # The message is masked by itself: "KeyError: 'name'" would look like a secret.
+        self.error = "%s: %s" % (type(error).__name__, self.masker.text(text[0])[:500]) if text else type(error).__name__
 
     def close(self, error=None):
         """Complete the bundle. Safe to call twice."""
@@ -1325,9 +1334,15 @@ class Session:
         """A pass over a loader begins; returns the loader's number."""
         number = next((number for number, ref in enumerate(self.loaders) if ref() is loader), None)
         if number is None:
-            number = len(self.loaders)
-            self.loaders.append(weakref.ref(loader))
-            self.loader_options.append(loader_options(loader))
+            options = loader_options(loader)
+            for number, ref in enumerate(self.loaders):           # made anew for each evaluation
+                if ref() is None and self.loader_options[number] == options:
+                    self.loaders[number] = weakref.ref(loader)
+                    break
+            else:
+                number = len(self.loaders)
+                self.loaders.append(weakref.ref(loader))
+                self.loader_options.append(options)
         self.batches.epoch(number)
         return number
 
@@ -1415,6 +1430,8 @@ class Session:
         if fresh:
             self.names.refresh()
             self.hook_parameters()
+            if self.names.sharded:
+                self.missed["local gradients under FSDP", "it reduces them before a parameter has them"] = 1
             for wrapper in [ref() for ref in self.names.ddp[len(self.ddp_options):]]:
                 self.ddp_options.append(ddp_options(wrapper, self.comm_hooks.get(id(wrapper))))
         for root, living in fresh:
@@ -2111,7 +2128,9 @@ class Patches:
 
         def make_grad(original):
             def grad(*args, **kwargs):
-                if session.recording and not session.in_backward and not session.dead:
+                outputs = args[0] if args else kwargs.get("outputs")
+                real = all(type(tensor) is torch.Tensor for _, tensor in tensors_in(outputs))      # compilers trace with tensors of their own
+                if session.recording and not session.in_backward and not session.dead and real:
                     session.miss("gradients taken by torch.autograd.grad", "only backward is observed")
                 session.in_grad += 1
                 try:

@@ -100,7 +100,8 @@ class SetupTest(unittest.TestCase):
         for _ in range(2):
             status, output, calls = self.run_setup("demo")
             self.assertEqual(status, 0, output)
-            single, ddp, compare = calls[-3:]
+            build, single, ddp, compare = calls[-4:]
+            self.assertTrue(build.endswith("--target forkpoint-cli"), "the demo waits for no test to be compiled")
             self.assertIn("build/demo/single --steps 0:3 --overwrite --", single)
             self.assertIn("torch.distributed.run --nproc_per_node 2 --master_port 12345 -r 0:1,1:1 -t 0:1,1:1", ddp)
             self.assertIn("single.forkpoint", compare)

@@ -136,7 +136,7 @@ class RecorderTest(unittest.TestCase):
     def run_python(self, *arguments, status=0, **environment):
         """Run this Python with `arguments`; returns (stdout, stderr)."""
         done = subprocess.run([sys.executable] + list(arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
-                              env=self.environment(**environment), timeout=120)
+                              env=self.environment(**environment), timeout=300)
         out, err = done.stdout.decode(), done.stderr.decode()
         if status is not None:
             self.assertEqual(done.returncode, status, out + err)
@@ -152,7 +152,7 @@ class RecorderTest(unittest.TestCase):
             values = dict(environment, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
             processes.append(subprocess.Popen([sys.executable] + list(arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
                                               env=self.environment(**values)))
-        outputs = [process.communicate(timeout=120) for process in processes]
+        outputs = [process.communicate(timeout=300) for process in processes]
         for process, (out, err) in zip(processes, outputs):
             self.assertEqual(process.returncode, 0, out.decode() + err.decode())
         return [out.decode() for out, _ in outputs]

@@ -115,6 +115,25 @@ class Equality(RecorderTest):
         expected = gpt_counts(parameters=37, calls=1, clip=False, before=True)
         self.assertEqual(rank.counts(step=1), expected)
 
+    @unittest.skipIf(TORCH < (2, 6), "no fully_shard")
+    def test_sharded(self):
+        script = os.path.join(SCRIPTS, "sharded.py")
+        for kind, axis, seen in (("fsdp", "dp", 0), ("tensor", "tp", 4)):
+            with self.subTest(kind):
+                self.run_ranks([script, kind, "plain"])
+                self.run_ranks([RECORDER, "--out", kind, script, kind, "recorded"])
+                for rank in (0, 1):
+                    with open(os.path.join(self.folder, "plain.%d" % rank)) as a, open(os.path.join(self.folder, "recorded.%d" % rank)) as b:
+                        self.assertEqual(a.read(), b.read())
+                    found = self.read(os.path.join(self.folder, kind), rank)
+                    for keys in (dict(phase="start"), dict(phase="reduce"), dict(phase="optimizer", kind="param"), dict(slot="exp_avg")):
+                        record = found.record(step=1, module="0", param="weight", **keys)
+                        self.assertEqual((record["shape"], record["global_shape"], record["global_offset"]), ([8, 8], [16, 8], [8 * rank, 0]))
+                        self.assertEqual(record["placement"], [{"axis": axis, "type": "shard", "dim": 0}])
+                    self.assertEqual(len(found.records(step=1, phase="backward", kind="grad")), seen)
+                    self.assertEqual(len(found.info["coverage"]["not_observed"]), 1 if kind == "fsdp" else 0)
+                    self.assertEqual([c["module"] for c in found.lines_of("call", step=1)], ["", "0", "1", "2"])
+
     def test_the_sample_script(self):
         plain, _ = self.run_python(SAMPLE)
         recorded, _ = self.run_python(RECORDER, "--out", "run", "--steps", "0:2", SAMPLE)

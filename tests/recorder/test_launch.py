@@ -77,10 +77,11 @@ from __future__ import annotations
         """Exit status, state and message, in this process and below a command."""
         for index, (ending, status, state, error) in enumerate((
                 ("raise SystemExit", 0, "complete", None), ("sys.exit(3)", 3, "failed", "SystemExit: 3"), ("exit('no luck')", 1, "failed", "SystemExit: no luck"),
+                ("raise KeyError('first line\\nsecond')", 1, "failed", "KeyError: 'first line\\nsecond'"),
                 ("raise ValueError('first line\\nsecond')", 1, "failed", "ValueError: first line"))):
             script = self.script(TRAIN + "import sys\ntrain()\n" + ending + "\n")
             ways = [[RECORDER, "--out", "here%d" % index, script]]
-            if status:
+            if status and "Key" not in ending:
                 ways.append([RECORDER, "--out", "below%d" % index, "--", sys.executable, script])
             for way in ways:
                 with self.subTest(ending=ending, out=way[2]):
@@ -174,7 +175,8 @@ optimizer.step()
 raise RuntimeError("cannot log in with secret-1-in-argv, token=secret-6-in-error or " + os.environ["HF_TOKEN"]
                    + " at https://user:secret-7-in-url@host/x?token=secret-8-in-query&y=1")
 """)
-        arguments = ["--hub-token", "secret-1-in-argv", "--api_key=secret-2-in-argv", "db.password=secret-3-in-argv", "--lr", "0.1",
+        arguments = ["--hub-token", "secret-1-in-argv", "--api_key=secret-2-in-argv", "db.password=secret-3-in-argv",
+                     "--auth", "secret-11-in-argv", "--pwd=secret-12-in-argv", "Authorization: Bearer secret-13-in-argv", "hf_secret14inargv", "--author", "me", "--lr", "0.1",
                      "https://me:secret-4-in-url@example.org/?access_token=secret-9-in-argv&page=2", '{"SecretName": "secret-10-in-json"}']
         environment = dict(HF_TOKEN="secret-11-in-environment", NCCL_SECRET="secret-12-in-environment", NCCL_DEBUG="WARN",
                            CUDA_HOST="https://u:secret-13-in-url@h/", MY_VARIABLE="secret-14-not-on-the-list")
@@ -187,7 +189,8 @@ raise RuntimeError("cannot log in with secret-1-in-argv, token=secret-6-in-error
                     with open(os.path.join(folder, name), "rb") as file:
                         self.assertNotIn(b"secret-", file.read(), name)
             self.assertEqual(rank.info["config"]["argv"], [
-                "train.py", "--hub-token", "***", "--api_key=***", "db.password=***", "--lr", "0.1",
+                "train.py", "--hub-token", "***", "--api_key=***", "db.password=***", "--auth", "***", "--pwd=***",
+                "Authorization: ***", "***", "--author", "me", "--lr", "0.1",
                 "https://***@example.org/?access_token=***&page=2", '{"SecretName": ***}'])
             self.assertEqual(rank.info["config"]["optimizers"][0]["groups"][0]["api_key"], "***")
             self.assertEqual(rank.info["environment"]["env.NCCL_SECRET"], "***")

@@ -371,6 +371,7 @@ class Steps(RecorderTest):
 
         rank = self.record(train, steps="0:2")
         self.assertEqual(rank.info["coverage"]["evaluation"], 2 + 4 * 4 * 2)
+        self.assertEqual([loader["batch_size"] for loader in rank.info["config"]["loaders"]], [3, 2])
         for step in (0, 1):
             self.assertEqual(rank.counts(step=step), {"start/param": 4, "data/batch": 2, "forward/input": 4, "forward/output": 5,
                                                       "backward/grad_output": 4, "backward/grad": 4, "reduce/grad": 4, "optimizer/param": 4})

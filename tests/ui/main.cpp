@@ -7,6 +7,9 @@
 int main(int argc, char** argv)
 {
     testing::InitGoogleTest(&argc, argv);
+    if (testing::GTEST_FLAG(list_tests)) {
+        return RUN_ALL_TESTS(); // CTest asks for names without a display
+    }
     QApplication app(argc, argv);
     return RUN_ALL_TESTS();
 }

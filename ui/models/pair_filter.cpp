@@ -170,7 +170,9 @@ QModelIndex PairFilter::mapToSource(const QModelIndex& index) const
 
 QModelIndex PairFilter::mapFromSource(const QModelIndex& source) const
 {
-    const int row = source.isValid() ? m_rowOf[static_cast<std::size_t>(source.row())] : -1;
+    // While the model is being reset, one filter may be asked before it has followed.
+    const bool known = source.isValid() && static_cast<std::size_t>(source.row()) < m_rowOf.size();
+    const int row = known ? m_rowOf[static_cast<std::size_t>(source.row())] : -1;
     return row < 0 ? QModelIndex() : index(row, source.column());
 }
 

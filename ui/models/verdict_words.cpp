@@ -93,6 +93,15 @@ std::optional<double> agreementBefore(const compare::Snapshot& comparison, std::
     return worst;
 }
 
+/// Two sentences in a row; Chinese puts no space after its full stop.
+void addSentence(QString& text, const QString& sentence)
+{
+    if (!text.isEmpty() && !text.endsWith(QChar(0x3002))) {
+        text += QLatin1Char(' ');
+    }
+    text += sentence;
+}
+
 QString agreementHeadline(const compare::Snapshot& comparison)
 {
     const auto& verdict = comparison.outcome()->verdict;
@@ -126,9 +135,8 @@ QString agreementDetail(const compare::Snapshot& comparison)
     }
     QString text = Words::tr("%n tensor(s) bit-identical.", nullptr, static_cast<int>(identical));
     if (worst) {
-        text += QLatin1Char(' ')
-            + Words::tr("Closest to the floor: step %1, %2: %3.")
-                  .arg(QString::number(pairAt(comparison, *worst).key.step), described(pairAt(comparison, *worst).key), pairNumbers(comparison, *worst));
+        addSentence(text, Words::tr("Closest to the floor: step %1, %2: %3.")
+                              .arg(QString::number(pairAt(comparison, *worst).key.step), described(pairAt(comparison, *worst).key), pairNumbers(comparison, *worst)));
     }
     return text;
 }
@@ -179,7 +187,10 @@ GateTallies tallyGates(const compare::Snapshot& comparison)
     }
     for (std::size_t g = 0; g < tallies.size(); ++g) {
         auto& tally = tallies[g];
-        tally.state = tally.all() == 0 ? GateState::NotRecorded : tally.above + tally.invalid > 0 ? GateState::Differs : GateState::Ok;
+        tally.state = tally.all() == 0        ? GateState::NotRecorded
+            : tally.all() == tally.unmatched  ? GateState::NotCompared
+            : tally.above + tally.invalid > 0 ? GateState::Differs
+                                              : GateState::Ok;
         if (comparison.outcome()) {
             tally.state = comparison.outcome()->verdict.gates[g].state;
         }
@@ -297,17 +308,15 @@ QString verdictDetail(const compare::Snapshot& comparison)
         text = capitalised(pairNumbers(comparison, verdict.fork->pair)) + Words::tr(".", "end of a sentence");
     }
     if (!verdict.fork->proven) {
-        text += QLatin1Char(' ') + Words::tr("Not all of its inputs agree or were recorded.");
+        addSentence(text, Words::tr("Not all of its inputs agree or were recorded."));
     } else if (verdict.fork->after.empty()) {
-        text += QLatin1Char(' ') + Words::tr("Nothing recorded comes before it.");
+        addSentence(text, Words::tr("Nothing recorded comes before it."));
     } else {
-        text += QLatin1Char(' ')
-            + Words::tr("All %n recorded tensor(s) it was computed from agree.", nullptr, static_cast<int>(verdict.fork->after.size()));
+        addSentence(text, Words::tr("All %n recorded tensor(s) it was computed from agree.", nullptr, static_cast<int>(verdict.fork->after.size())));
     }
     if (const auto before = agreementBefore(comparison, verdict.fork->pair); before && verdict.fork->pair > 0) {
-        text += QLatin1Char(' ')
-            + (*before > 0 ? Words::tr("Everything before agrees within %1 times the floor.").arg(number(*before, 2))
-                           : Words::tr("Everything before is bit-identical."));
+        addSentence(text, *before > 0 ? Words::tr("Everything before agrees within %1 times the floor.").arg(number(*before, 2))
+                                      : Words::tr("Everything before is bit-identical."));
     }
     return text;
 }

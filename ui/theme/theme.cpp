@@ -61,6 +61,8 @@ QString styleSheetOf(const Theme& t)
                "QHeaderView::section{background:%8;color:%7;border:none;border-bottom:1px solid %1;padding:4px 6px}"
                "QComboBox{padding-right:20px}QComboBox::drop-down{border:none;width:20px}"
                "QComboBox::down-arrow{image:url(:/icons/chevron-down-%9.svg);width:12px;height:12px}"
+               "QCheckBox{spacing:6px;color:%4}QCheckBox::indicator{width:12px;height:12px;border:1px solid %7;border-radius:3px;background:%2}"
+               "QCheckBox::indicator:checked{background:%5;border-color:%5;image:url(:/icons/check.svg)}QCheckBox:focus{color:%5}"
                "QComboBox QAbstractItemView{background:%2;border:1px solid %1;selection-background-color:%6;selection-color:%4}"
                "QScrollBar{background:transparent;border:none;margin:0}QScrollBar:vertical{width:10px}QScrollBar:horizontal{height:10px}"
                "QScrollBar::handle{background:%1;border-radius:3px;margin:2px}QScrollBar::handle:hover{background:%7}"
@@ -275,6 +277,8 @@ QString gateStateWord(diagnose::GateState state)
         return QApplication::translate("GateState", "differs");
     case diagnose::GateState::Fork:
         return QApplication::translate("GateState", "fork");
+    case diagnose::GateState::NotCompared:
+        return QApplication::translate("GateState", "not compared");
     case diagnose::GateState::NotRecorded:
         return QApplication::translate("GateState", "not recorded");
     }

@@ -123,9 +123,9 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     scroll->setWidget(m_body);
     scroll->viewport()->setAutoFillBackground(false);
     m_body->setAutoFillBackground(false);
-    layout->addWidget(scroll, 1);
-    m_empty->setContentsMargins(10, 8, 10, 8);
+    m_empty->setContentsMargins(10, 0, 10, 8);
     layout->addWidget(m_empty);
+    layout->addWidget(scroll, 1);
 
     m_metricTable->setAccessibleName(tr("Metrics"));
     m_laneTable->setAccessibleName(tr("Ranks"));

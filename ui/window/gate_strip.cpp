@@ -126,6 +126,7 @@ diagnose::Severity GateButton::mark() const
     using diagnose::GateState;
     using diagnose::Severity;
     switch (m_tally.state) {
+    case GateState::NotCompared:
     case GateState::NotRecorded:
         return Severity::Unmatched;
     case GateState::Fork:

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/main_window.h"
 
+#include "ui/curves/curves_view.h"
+#include "ui/graph/graph_view.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/text_table.h"
 #include "ui/models/verdict_words.h"
@@ -36,6 +38,7 @@
 #include <QSettings>
 #include <QSplitter>
 #include <QStackedWidget>
+#include <QTabBar>
 #include <QTabWidget>
 #include <QToolButton>
 #include <QTreeView>
@@ -182,15 +185,23 @@ void MainWindow::buildWorkspace()
     m_left->setMinimumWidth(230);
 
     m_middle = splitter(Qt::Vertical);
+    m_graph = new GraphView(m_session);
     m_tabs = new QTabWidget;
     m_tabs->setDocumentMode(true);
+    m_tabs->tabBar()->setDrawBase(false);
+    m_curves = new CurvesView(m_session);
     m_allPairs = new PairPanel(m_session, m_model, PairPanel::Form::Wide);
     m_context = new ContextView(m_session);
     m_coverage = new CoverageView(m_session);
+    m_tabs->addTab(m_curves, tr("Curves"));
     m_tabs->addTab(m_allPairs, tr("Pairs"));
     m_tabs->addTab(m_context, tr("Context"));
     m_tabs->addTab(m_coverage, tr("Coverage"));
+    m_middle->addWidget(m_graph);
     m_middle->addWidget(m_tabs);
+    m_middle->setStretchFactor(0, 2);
+    m_middle->setStretchFactor(1, 1);
+    m_middle->setSizes({ 440, 320 });
     m_middle->setMinimumWidth(300);
 
     m_right = splitter(Qt::Vertical);
@@ -391,7 +402,7 @@ void MainWindow::openSide(RunChip::Role role)
 
 bool MainWindow::hasPanel(ShownPanel panel) const
 {
-    return panel == ShownPanel::All || panel == ShownPanel::Pairs || panel == ShownPanel::Context;
+    return panel != ShownPanel::Heatmap;
 }
 
 void MainWindow::showPanel(ShownPanel panel)
@@ -405,9 +416,12 @@ void MainWindow::showPanel(ShownPanel panel)
     m_right->setVisible(all || panel == ShownPanel::Heatmap);
     m_details->setVisible(all);
     m_middle->setVisible(panel != ShownPanel::Heatmap);
+    m_graph->setVisible(all || panel == ShownPanel::Graph);
     m_tabs->setVisible(panel != ShownPanel::Graph);
     m_tabs->tabBar()->setVisible(all);
-    if (panel == ShownPanel::Pairs) {
+    if (panel == ShownPanel::Curves) {
+        m_tabs->setCurrentWidget(m_curves);
+    } else if (panel == ShownPanel::Pairs) {
         m_tabs->setCurrentWidget(m_allPairs);
     } else if (panel == ShownPanel::Context) {
         m_tabs->setCurrentWidget(m_context);
@@ -420,7 +434,7 @@ void MainWindow::showPanel(ShownPanel panel)
     }
 }
 
-bool MainWindow::isBusy() const { return m_session.jobs().running() > 0; }
+bool MainWindow::isBusy() const { return m_session.jobs().running() > 0 || m_graph->isBusy() || m_curves->isBusy(); }
 
 QImage MainWindow::picture() { return withCaption(grab().toImage(), m_session); }
 
@@ -537,6 +551,7 @@ void MainWindow::saveLayout()
     QSettings settings;
     settings.setValue(QStringLiteral("geometry"), saveGeometry());
     settings.setValue(QStringLiteral("columns"), m_columns->saveState());
+    settings.setValue(QStringLiteral("middle"), m_middle->saveState());
 }
 
 void MainWindow::restoreLayout()
@@ -544,6 +559,7 @@ void MainWindow::restoreLayout()
     const QSettings settings;
     restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
     m_columns->restoreState(settings.value(QStringLiteral("columns")).toByteArray());
+    m_middle->restoreState(settings.value(QStringLiteral("middle")).toByteArray());
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)

@@ -21,11 +21,13 @@ namespace forkpoint::ui {
 
 class ContextView;
 class CoverageView;
+class CurvesView;
 class DetailsPanel;
 class DropOverlay;
 class ErrorPage;
 class FindingsPanel;
 class GateStrip;
+class GraphView;
 class PairPanel;
 class StartScreen;
 class StatusLine;
@@ -67,6 +69,8 @@ public:
     DetailsPanel* details() const { return m_details; }
     ContextView* context() const { return m_context; }
     CoverageView* coverage() const { return m_coverage; }
+    GraphView* graph() const { return m_graph; }
+    CurvesView* curves() const { return m_curves; }
     StartScreen* startScreen() const { return m_start; }
     ErrorPage* errorPage() const { return m_error; }
     StatusLine* statusLine() const { return m_status; }
@@ -111,7 +115,9 @@ private:
     QSplitter *m_columns = nullptr, *m_middle = nullptr, *m_right = nullptr;
     FindingsPanel* m_findings = nullptr;
     PairPanel *m_pairs = nullptr, *m_allPairs = nullptr;
+    GraphView* m_graph = nullptr;
     QTabWidget* m_tabs = nullptr;
+    CurvesView* m_curves = nullptr;
     ContextView* m_context = nullptr;
     CoverageView* m_coverage = nullptr;
     DetailsPanel* m_details = nullptr;

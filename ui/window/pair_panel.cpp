@@ -31,6 +31,8 @@ using diagnose::Severity;
 constexpr std::array<Severity, kSeverities> kOrder
     = { Severity::Divergent, Severity::Drift, Severity::Noise, Severity::Identical, Severity::Invalid, Severity::Unmatched };
 
+constexpr int kCellPadding = 3;
+
 class PairDelegate : public QStyledItemDelegate {
 public:
     PairDelegate(PairPanel::Form form, QObject* parent)
@@ -64,9 +66,10 @@ protected:
             option->font.setBold(index.data(PairModel::IsForkRole).toBool());
         } else if (column == PairModel::State && m_form == PairPanel::Form::Narrow) {
             option->text.clear();
-        } else if (column >= PairModel::Ratio && column <= PairModel::MaxAbs) {
-            option->font = monospace(option->font);
         }
+        const bool number = column >= PairModel::Ratio && column <= PairModel::MaxAbs;
+        option->font = number ? monospace(option->font) : option->font;
+        option->rect.adjust(number ? 0 : kCellPadding, 0, number ? -kCellPadding : 0, 0); // edges as in the header
     }
 
 private:
@@ -234,20 +237,16 @@ PairPanel::PairPanel(Session& session, PairModel& model, Form form, QWidget* par
     layout->addWidget(m_empty, 1);
 
     auto* bottom = new QWidget;
-    auto* grid = new QGridLayout(bottom);
-    grid->setContentsMargins(6, 5, 6, 5);
-    grid->setHorizontalSpacing(2);
-    grid->setVerticalSpacing(1);
-    for (std::size_t i = 0; i < kOrder.size(); ++i) {
-        auto* button = new SeverityButton(kOrder[i]);
-        m_severities[static_cast<std::size_t>(kOrder[i])] = button;
-        const int perRow = form == Form::Narrow ? 3 : static_cast<int>(kOrder.size());
-        grid->addWidget(button, static_cast<int>(i) / perRow, static_cast<int>(i) % perRow);
+    m_grid = new QGridLayout(bottom);
+    m_grid->setContentsMargins(6, 5, 6, 5);
+    m_grid->setHorizontalSpacing(2);
+    m_grid->setVerticalSpacing(1);
+    for (const auto severity : kOrder) {
+        auto* button = new SeverityButton(severity, bottom);
+        m_severities[static_cast<std::size_t>(severity)] = button;
         connect(button, &SeverityButton::toggled, this, &PairPanel::applySeverities);
     }
-    if (form == Form::Wide) {
-        grid->setColumnStretch(static_cast<int>(kOrder.size()), 1);
-    }
+    fitSeverities();
     layout->addWidget(bottom);
 
     connect(m_text, &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -295,6 +294,35 @@ bool PairPanel::eventFilter(QObject* object, QEvent* event)
     return QWidget::eventFilter(object, event);
 }
 
+void PairPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    fitSeverities();
+}
+
+/// As many in a row as fit with their words whole.
+void PairPanel::fitSeverities()
+{
+    int widest = 0;
+    for (const auto* button : m_severities) {
+        widest = std::max(widest, button->sizeHint().width());
+    }
+    const int room = (width() - 12) / std::max(1, widest + 2);
+    const int perRow = room >= 6 ? 6 : room >= 3 ? 3 : 2;
+    if (perRow == m_perRow) {
+        return;
+    }
+    m_perRow = perRow;
+    for (std::size_t i = 0; i < kOrder.size(); ++i) {
+        auto* button = severityButton(kOrder[i]);
+        m_grid->removeWidget(button);
+        m_grid->addWidget(button, static_cast<int>(i) / perRow, static_cast<int>(i) % perRow);
+    }
+    for (int column = 0; column <= static_cast<int>(kOrder.size()); ++column) {
+        m_grid->setColumnStretch(column, perRow < 6 ? (column < perRow ? 1 : 0) : (column == 6 ? 1 : 0));
+    }
+}
+
 void PairPanel::fitColumns()
 {
     int others = 0;
@@ -315,7 +343,8 @@ void PairPanel::showSelected()
 
 void PairPanel::selectionFromTable(const QModelIndex& current)
 {
-    if (m_updating || !current.isValid()) {
+    // A view that gets the focus makes its first row the current one without selecting it: that is nobody's choice.
+    if (m_updating || !current.isValid() || !m_table->selectionModel()->isSelected(current)) {
         return;
     }
     m_session.selectPair(m_filter.pairAt(current));
@@ -375,6 +404,7 @@ void PairPanel::refreshCounts()
         text = tr("%1, %2 pending").arg(text).arg(counts.pending);
     }
     m_count->setText(text);
+    fitSeverities();
     const bool empty = visible == 0;
     m_table->setVisible(!empty);
     m_empty->setVisible(empty);

@@ -13,6 +13,7 @@
 #include <array>
 
 class QCheckBox;
+class QGridLayout;
 class QLabel;
 class QLineEdit;
 
@@ -56,6 +57,7 @@ public:
 
 protected:
     bool eventFilter(QObject* object, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void selectionFromTable(const QModelIndex& current);
@@ -64,6 +66,7 @@ private:
     void applyStep();
     void refreshCounts();
     void fitColumns();   ///< the name takes what the numbers leave
+    void fitSeverities();
     void showSelected(); ///< once everything has its final size
 
     Session& m_session;
@@ -75,6 +78,8 @@ private:
     QLabel *m_title, *m_count, *m_empty;
     QCheckBox* m_allSteps;
     std::array<SeverityButton*, kSeverities> m_severities {};
+    QGridLayout* m_grid = nullptr; ///< of the severities
+    int m_perRow = 0;
     bool m_updating = false; ///< the table's current row changes, but not by the user
     int m_scroll = 0;        ///< before a reset of the filter
 };

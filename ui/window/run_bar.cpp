@@ -142,6 +142,8 @@ RunBar::RunBar(Session& session, QWidget* parent)
     m_next->setText(QStringLiteral("›"));
     m_previous->setAccessibleName(tr("Previous step"));
     m_next->setAccessibleName(tr("Next step"));
+    m_previous->setFixedWidth(28);
+    m_next->setFixedWidth(28);
     connect(m_previous, &QToolButton::clicked, this, [this] { goToStep(-1); });
     connect(m_next, &QToolButton::clicked, this, [this] { goToStep(1); });
     m_step->setAccessibleName(tr("Step"));
@@ -191,6 +193,14 @@ RunBar::RunBar(Session& session, QWidget* parent)
 }
 
 RunChip* RunBar::chip(RunChip::Role role) const { return role == RunChip::Role::Reference ? m_a : role == RunChip::Role::Candidate ? m_b : m_noise; }
+
+/// Where there is little room, the chip that says "none" goes first.
+void RunBar::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    constexpr int kRoomy = 1040;
+    m_noise->setVisible(width() >= kRoomy || !m_session.noisePath().isEmpty());
+}
 
 void RunBar::goToStep(int direction)
 {

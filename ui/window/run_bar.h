@@ -52,6 +52,9 @@ signals:
     void openRequested(forkpoint::ui::RunChip::Role role);
     void noiseRemoved();
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void refreshRuns();
     void refreshSteps();

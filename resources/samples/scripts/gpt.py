@@ -87,7 +87,8 @@ def main():
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--batch", type=int, default=8, help="sequences per step over all ranks")
     parser.add_argument("--lr", type=float, default=0.1)
-    parser.add_argument("--momentum", type=float, default=0.9)
+    parser.add_argument("--optimizer", choices=["sgd", "adamw"], default="sgd")
+    parser.add_argument("--momentum", type=float, default=0.9, help="of sgd")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--loss", choices=["mean", "sum"], default="mean")
     parser.add_argument("--tied", action="store_true", help="input and output embedding are one parameter")
@@ -103,7 +104,10 @@ def main():
     data = TensorDataset(generated_tokens(args.batch * args.steps, args.seed + 1))
     sampler = DistributedSampler(data, world, rank, shuffle=True, seed=args.seed)
     loader = DataLoader(data, batch_size=args.batch // world, sampler=sampler)
-    optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=args.momentum)
+    if args.optimizer == "sgd":
+        optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=args.momentum)
+    else:
+        optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
 
     for step, (ids,) in enumerate(loader):
         logits = model(ids[:, :-1])

@@ -1,0 +1,157 @@
+# SPDX-FileCopyrightText: 2026 The Forkpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line prints, word for word. golden/NAME.txt holds command, exit status and both streams.
+
+FORKPOINT_UPDATE_GOLDEN=1 writes the expectations anew; look at their difference before you commit it. A mismatch leaves NAME.actual beside.
+"""
+
+import json
+import os
+import unittest
+
+from command_line import HAND, ROOT, SAMPLES, CommandLineTest, pathlib, run_cli
+
+GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+UPDATE = os.environ.get("FORKPOINT_UPDATE_GOLDEN") == "1"
+
+HEALTHY = (f"{SAMPLES}/healthy-single.forkpoint", f"{SAMPLES}/healthy-ddp2.forkpoint")
+SUM_LOSS = (f"{SAMPLES}/sumloss-single.forkpoint", f"{SAMPLES}/sumloss-ddp2.forkpoint")
+FAULT = (HEALTHY[0], f"{SAMPLES}/fault.forkpoint")
+
+CASES = {
+    # what the three samples say
+    "compare-healthy": ("compare", *HEALTHY),
+    "compare-sumloss": ("compare", *SUM_LOSS),
+    "compare-fault": ("compare", *FAULT),
+    # sides and options
+    "compare-itself": ("compare", HAND, HAND),
+    "compare-ranks": ("compare", f"{SAMPLES}/healthy-ddp2.forkpoint@0", f"{SAMPLES}/healthy-ddp2.forkpoint@1"),
+    "compare-one-rank-of-two": ("compare", HEALTHY[0], f"{HEALTHY[1]}@1"),
+    "compare-swapped": ("compare", *SUM_LOSS[::-1]),
+    "compare-noise": ("compare", *FAULT, "--noise", HEALTHY[0]),
+    "compare-fail-on": ("compare", *FAULT, "--fail-on", "invalid"),
+    "compare-colour": ("compare", *FAULT, "--color", "always"),
+    "compare-hand-json": ("compare", HAND, HAND, "--json", "-"),
+    # one bundle
+    "info-hand": ("info", HAND),
+    "info-ddp2": ("info", f"{SAMPLES}/sumloss-ddp2.forkpoint"),
+    "verify-hand": ("verify", HAND),
+    "verify-ddp2": ("verify", f"{SAMPLES}/healthy-ddp2.forkpoint"),
+    # help
+    "help": ("--help",),
+    "help-compare": ("compare", "--help"),
+    "help-record": ("record", "--help"),
+    "help-info": ("info", "--help"),
+    "help-verify": ("verify", "--help"),
+    "help-recorder": ("recorder", "--help"),
+    "version": ("--version",),
+    # usage errors
+    "usage-nothing": (),
+    "usage-unknown-command": ("campare", HAND, HAND),
+    "usage-unknown-option": ("--quiet",),
+    "usage-missing-argument": ("compare", HAND),
+    "usage-too-many-arguments": ("compare", HAND, HAND, HAND),
+    "usage-unknown-option-of-command": ("compare", HAND, HAND, "--tolerance", "1"),
+    "usage-unknown-severity": ("compare", HAND, HAND, "--fail-on", "noise"),
+    "usage-no-number": ("compare", HAND, HAND, "--step-offset", "one"),
+    "usage-unknown-backend": ("compare", HAND, HAND, "--backend", "abacus"),
+    "usage-no-such-rank": ("compare", HAND, f"{HAND}@9"),
+    "usage-no-rank-number": ("compare", HAND, f"{HAND}@first"),
+    "usage-no-common-step": ("compare", HAND, HAND, "--step-offset", "100"),
+    "usage-record-nothing": ("record", "-o", "unused"),
+    "usage-record-without-out": ("record", "--", "true"),
+    "usage-record-unknown-option": ("record", "-o", "unused", "--step", "0:2", "--", "true"),
+    # input that cannot be read
+    "unreadable-missing": ("compare", HAND, "no/such/run"),
+    "unreadable-no-bundle": ("info", "tests/data"),
+    "unreadable-file": ("verify", "README.md"),
+}
+
+
+def transcript(arguments, result):
+    """Command, status and streams as one text."""
+    text = f"$ forkpoint-cli {' '.join(arguments)}\n[exit status {result.status}]\n"
+    for name in ("stdout", "stderr"):
+        stream = getattr(result, name)
+        if stream:
+            text += f"[{name}]\n{stream}"
+    return text
+
+
+class GoldenTest(CommandLineTest):
+    def check(self, name, actual):
+        expected, beside = GOLDEN / f"{name}.txt", GOLDEN / f"{name}.actual"
+        beside.unlink(missing_ok=True)
+        if UPDATE:
+            expected.write_text(actual, encoding="utf-8")
+            return
+        if not expected.exists() or expected.read_text(encoding="utf-8") != actual:
+            beside.write_text(actual, encoding="utf-8")
+            self.assertTrue(expected.exists(), f"no expectation for {name}: FORKPOINT_UPDATE_GOLDEN=1 writes it")
+            self.assertEqual(expected.read_text(encoding="utf-8"), actual, f"see {beside}")
+
+    def test_what_is_printed(self):
+        for name, arguments in CASES.items():
+            with self.subTest(name):
+                self.check(name, transcript(arguments, run_cli(*arguments)))
+
+    def test_no_expectation_is_left_over(self):
+        for path in GOLDEN.glob("*.txt"):
+            if path.stem not in (*CASES, "json-keys", "json-fork"):
+                self.assertTrue(UPDATE, f"no test writes {path}")
+                path.unlink()
+
+    def test_keys_of_the_json_report(self):
+        """Every key with its JSON type: keys may be added, never renamed or retyped."""
+        seen = {}
+
+        def walk(value, path):
+            kind = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}[type(value)]
+            seen.setdefault(path, set()).add(kind)
+            for key, child in value.items() if isinstance(value, dict) else ():
+                walk(child, f"{path}.{key}" if path else key)
+            for child in value if isinstance(value, list) else ():
+                walk(child, path + "[]")
+
+        for arguments in (HEALTHY, SUM_LOSS, FAULT, (*FAULT, "--noise", HEALTHY[0])):
+            walk(self.compare_json(*arguments), "")
+        self.check("json-keys", "".join(f"{path or '.'}: {', '.join(sorted(kinds))}\n" for path, kinds in sorted(seen.items())))
+
+    def test_the_fork_in_the_json_report(self):
+        """Values that scripts read: verdict, fork and its pair."""
+        text = ""
+        for name, arguments in (("healthy", HEALTHY), ("sumloss", SUM_LOSS), ("fault", FAULT)):
+            report = self.compare_json(*arguments)
+            fork = report["verdict"]["fork"]
+            pair = next((pair for pair in report["pairs"] if fork and pair["id"] == fork["pair"]), None)
+            chosen = {"verdict": report["verdict"], "pair": pair, "curves": report["curves"], "notes": report["notes"]}
+            text += f"{name}\n{json.dumps(chosen, indent=1)}\n"
+        self.check("json-fork", text)
+
+    def test_json_beside_the_text(self):
+        path = self.folder / "report.json"
+        result = run_cli("compare", *SUM_LOSS, "--json", path)
+        self.assertEqual(result, run_cli("compare", *SUM_LOSS))
+        self.assertEqual(path.read_text(encoding="utf-8"), run_cli("compare", *SUM_LOSS, "--json", "-").stdout)
+
+    def test_json_that_cannot_be_written(self):
+        result = run_cli("compare", HAND, HAND, "--json", "no/such/folder/report.json")
+        self.assertEqual((result.status, result.stderr), (2, "forkpoint-cli: no/such/folder/report.json: cannot be written: No such file or directory\n"))
+        self.assertTrue(result.stdout.startswith("IDENTICAL"), "the text is there all the same")
+
+    def test_widths(self):
+        for width in (50, 80, 100, 200):
+            with self.subTest(width):
+                text = run_cli("compare", *SUM_LOSS, COLUMNS=str(width)).stdout
+                self.assertLessEqual(max(map(len, text.splitlines())), max(width, 80), "numbers of the fork need up to 80 columns, all else fits")
+
+    def test_the_recorder_is_the_file_in_the_repository(self):
+        source = (ROOT / "resources/recorder/forkpoint_recorder.py").read_text(encoding="utf-8")
+        self.assertEqual(run_cli("recorder"), (0, source, ""))
+        self.assertEqual(run_cli("recorder", "--write", self.folder), (0, f"wrote {self.folder}/forkpoint_recorder.py\n", ""))
+        self.assertEqual((self.folder / "forkpoint_recorder.py").read_text(encoding="utf-8"), source)
+        self.assert_one_clear_line(run_cli("recorder", "--write", self.folder / "none"), 2, "cannot be written")
+
+
+if __name__ == "__main__":
+    unittest.main()
