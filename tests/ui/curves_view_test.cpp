@@ -316,6 +316,20 @@ TEST_F(CurvesViewTest, ARefreshMovesNothing)
     EXPECT_EQ(m_view.plot().valueAxis()->range(), values);
 }
 
+TEST_F(CurvesViewTest, AnotherScalarKeepsTheStepsUnlessItHasNoneThere)
+{
+    const auto s = std::vector<Series> { falling(100), series("early", 10, [](int step) { return step; }),
+        series("lr", 100, [](int) { return 0.1; }) };
+    compare({ 0 }, s, s);
+    m_view.plot().zoomSteps(0.3); // 35 to 65
+    const QCPRange steps = m_view.plot().stepAxis()->range();
+    m_view.selectScalar("lr");
+    EXPECT_EQ(m_view.plot().stepAxis()->range(), steps);
+    m_view.selectScalar("early");
+    EXPECT_TRUE(m_view.plot().showsSteps());
+    EXPECT_LT(m_view.plot().stepAxis()->range().upper, 12);
+}
+
 TEST_F(CurvesViewTest, AMillionPointsAreMadeReadyOffTheUiThread)
 {
     const auto noisy = [](double seed) {

@@ -242,6 +242,12 @@ void CurvePlot::zoomSteps(double factor)
     replot(QCustomPlot::rpQueuedReplot);
 }
 
+bool CurvePlot::showsSteps() const
+{
+    const QCPRange range = stepAxis()->range();
+    return range.lower <= m_curve.lastStep && range.upper >= m_curve.firstStep;
+}
+
 void CurvePlot::limitSteps()
 {
     if (m_limiting || (m_curve.a.points == 0 && m_curve.b.points == 0)) {

@@ -28,6 +28,7 @@ public:
     void fitValues(); ///< all values, steps as they are
     void fitDifference(); ///< only the values of the lower plot
     void zoomSteps(double factor); ///< about the middle
+    bool showsSteps() const; ///< some of the curve lies in the visible range of steps
 
     void applyTheme();
     void retranslate();

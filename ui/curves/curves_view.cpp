@@ -213,7 +213,6 @@ void CurvesView::retranslate()
     m_fit->setText(tr("Fit"));
     m_fit->setToolTip(tr("Show all steps and values (Home, or a double click)"));
     m_plot->setAccessibleName(tr("Plot of A, B and B - A over the steps"));
-    m_plot->setToolTip(QString());
     m_previousAction->setText(tr("Previous recorded step"));
     m_nextAction->setText(tr("Next recorded step"));
     m_fitAction->setText(tr("Fit"));
@@ -367,7 +366,7 @@ void CurvesView::take(PlottedCurve ready, const CurveOptions& wanted)
     m_plot->setOnset(curve->onset);
     m_plot->setCurve(std::move(ready), QString::fromStdString(curve->name), wanted);
     m_legend->setDifferenceColour(m_plot->differenceColour());
-    if (m_fitPending) {
+    if (m_fitPending || (m_fitValuesPending && !m_plot->showsSteps())) {
         m_plot->fit();
     } else if (m_fitValuesPending) {
         m_plot->fitValues();

@@ -127,7 +127,6 @@ void PlotMarks::drawOnset(QCPPainter& painter) const
     const double x = std::clamp(at, double(upper.left()), double(upper.right()));
     QString label = m_plot.m_onsetLabel;
     if (range.contains(*m_plot.m_onset)) {
-        painter.setPen(QPen(colour, 1.2, Qt::CustomDashLine));
         QPen pen(colour, 1.2);
         pen.setDashPattern({ 3, 2 });
         painter.setPen(pen);
