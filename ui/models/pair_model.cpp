@@ -12,6 +12,12 @@ namespace forkpoint::ui {
 
 namespace {
 
+Qt::Alignment alignmentOf(PairModel::Column column)
+{
+    const bool number = column >= PairModel::Ratio && column <= PairModel::MaxAbs;
+    return Qt::AlignVCenter | (number ? Qt::AlignRight : column == PairModel::DTypeColumn ? Qt::AlignHCenter : Qt::AlignLeft);
+}
+
 bool isNumber(PairModel::Column column) { return column >= PairModel::Ratio && column <= PairModel::MaxAbs; }
 
 constexpr double kPendingLast = -1; ///< sorts what has no number after what has one, largest first
@@ -21,6 +27,17 @@ constexpr double kPendingLast = -1; ///< sorts what has no number after what has
 PairModel::PairModel(QObject* parent)
     : QAbstractTableModel(parent)
 {
+    // The first letter typed into a filter needs the text of every pair; made beforehand, some at a time, that letter does not wait.
+    m_prepare.setInterval(0);
+    connect(&m_prepare, &QTimer::timeout, this, [this] {
+        constexpr std::size_t kAtOnce = 200;
+        for (const auto end = std::min(m_prepared + kAtOnce, m_searchTexts.size()); m_prepared < end; ++m_prepared) {
+            searchText(m_prepared);
+        }
+        if (m_prepared == m_searchTexts.size()) {
+            m_prepare.stop();
+        }
+    });
 }
 
 void PairModel::setComparison(std::optional<compare::Snapshot> snapshot)
@@ -29,6 +46,8 @@ void PairModel::setComparison(std::optional<compare::Snapshot> snapshot)
     m_snapshot = std::move(snapshot);
     m_searchTexts.assign(m_snapshot ? m_snapshot->pairs() : 0, QString());
     endResetModel();
+    m_prepared = 0;
+    m_prepare.start();
 }
 
 void PairModel::update(compare::Snapshot snapshot)
@@ -186,7 +205,7 @@ QVariant PairModel::data(const QModelIndex& index, int role) const
     case Qt::ToolTipRole:
         return toolTip(pair, column);
     case Qt::TextAlignmentRole:
-        return QVariant::fromValue(Qt::AlignVCenter | (isNumber(column) ? Qt::AlignRight : Qt::AlignLeft));
+        return QVariant::fromValue(alignmentOf(column));
     default:
         return {};
     }
@@ -199,7 +218,7 @@ QVariant PairModel::headerData(int section, Qt::Orientation orientation, int rol
     }
     const auto column = static_cast<Column>(section);
     if (role == Qt::TextAlignmentRole) {
-        return QVariant::fromValue(Qt::AlignVCenter | (isNumber(column) ? Qt::AlignRight : Qt::AlignLeft));
+        return QVariant::fromValue(alignmentOf(column));
     }
     if (role == Qt::ToolTipRole) {
         return tip(columnDefinition(column));

@@ -6,6 +6,7 @@
 
 #include <QAbstractTableModel>
 #include <QString>
+#include <QTimer>
 
 #include <array>
 #include <optional>
@@ -48,7 +49,9 @@ private:
     const diagnose::PairResult* measured(std::size_t pair) const; ///< nullptr: pending or nothing measured
 
     std::optional<compare::Snapshot> m_snapshot;
-    mutable std::vector<QString> m_searchTexts; ///< made when first asked for
+    mutable std::vector<QString> m_searchTexts; ///< made when first asked for, or by m_prepare
+    QTimer m_prepare;
+    std::size_t m_prepared = 0;
 };
 
 /// What a column of numbers means, exactly as core computes it (core/metrics/pair_statistics.h, core/diagnose/severity.h).

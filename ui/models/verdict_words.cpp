@@ -264,7 +264,8 @@ QString pairNumbers(const compare::Snapshot& comparison, std::size_t pair)
     }
     const bool factor = std::abs(s.bestScale - 1) > 1e-3 && s.scaleResidual < 0.01 * std::min(1.0, s.relL2);
     if (factor && diagnose::isAboveFloor(result.severity)) {
-        parts += Words::tr("B = %1 × A up to %2").arg(number(s.bestScale, 6), number(s.scaleResidual, 1));
+        parts += s.scaleResidual > 0 ? Words::tr("B = %1 × A up to %2").arg(number(s.bestScale, 6), number(s.scaleResidual, 1))
+                                     : Words::tr("B = %1 × A exactly").arg(number(s.bestScale, 6));
     }
     if (result.structured) {
         parts += Words::tr("small, but not random: a factor or a bias runs through it");

@@ -58,7 +58,7 @@ QString styleSheetOf(const Theme& t)
                "QToolButton:checked,QPushButton:checked{background:%6;border-color:%5;color:%4}"
                "QPushButton:disabled,QToolButton:disabled,QComboBox:disabled{color:%7}"
                "QLineEdit{background:%2;border:1px solid %1;border-radius:5px;padding:3px 8px;color:%4}"
-               "QHeaderView::section{background:%8;color:%7;border:none;border-bottom:1px solid %1;padding:4px 6px}"
+               "QHeaderView::section{background:%8;color:%7;border:none;border-bottom:1px solid %1;padding:4px 3px}"
                "QComboBox{padding-right:20px}QComboBox::drop-down{border:none;width:20px}"
                "QComboBox::down-arrow{image:url(:/icons/chevron-down-%9.svg);width:12px;height:12px}"
                "QCheckBox{spacing:6px;color:%4}QCheckBox::indicator{width:12px;height:12px;border:1px solid %7;border-radius:3px;background:%2}"

@@ -35,7 +35,6 @@ protected:
     {
         QStyledItemDelegate::initStyleOption(option, index);
         option->state &= ~QStyle::State_HasFocus;
-        option->rect.adjust(index.column() == 0 ? 6 : 0, 0, index.column() == 0 ? 0 : -6, 0);
     }
 };
 
@@ -108,9 +107,9 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     layout->addWidget(head);
 
     auto* body = new QVBoxLayout(m_body);
-    body->setContentsMargins(0, 0, 0, 8);
+    body->setContentsMargins(7, 0, 7, 8);
     body->setSpacing(8);
-    m_notes->setContentsMargins(10, 0, 10, 0);
+    m_notes->setContentsMargins(3, 0, 3, 0);
     body->addWidget(m_notes);
     body->addWidget(m_laneTable);
     body->addWidget(m_metricTable);

@@ -215,10 +215,10 @@ void MainWindow::buildWorkspace()
     m_columns->setStretchFactor(0, 0);
     m_columns->setStretchFactor(1, 1);
     m_columns->setStretchFactor(2, 0);
-    m_columns->setSizes({ 310, 760, 370 });
     rows->addWidget(rule());
     rows->addWidget(m_columns, 1);
 
+    connect(m_columns, &QSplitter::splitterMoved, this, [this] { m_columnsMoved = true; });
     connect(m_runBar, &RunBar::openRequested, this, &MainWindow::openSide);
     connect(m_runBar, &RunBar::noiseRemoved, this, [this] { openRuns({ m_session.referencePath(), m_session.candidatePath(), {} }); });
     connect(m_runBar->swapButton(), &QToolButton::clicked, this, [this] { m_session.swapSides(); });
@@ -550,7 +550,9 @@ void MainWindow::saveLayout()
 {
     QSettings settings;
     settings.setValue(QStringLiteral("geometry"), saveGeometry());
-    settings.setValue(QStringLiteral("columns"), m_columns->saveState());
+    if (m_columnsMoved) {
+        settings.setValue(QStringLiteral("columns"), m_columns->saveState());
+    }
     settings.setValue(QStringLiteral("middle"), m_middle->saveState());
 }
 
@@ -558,7 +560,7 @@ void MainWindow::restoreLayout()
 {
     const QSettings settings;
     restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
-    m_columns->restoreState(settings.value(QStringLiteral("columns")).toByteArray());
+    m_columnsMoved = m_columns->restoreState(settings.value(QStringLiteral("columns")).toByteArray());
     m_middle->restoreState(settings.value(QStringLiteral("middle")).toByteArray());
 }
 
@@ -583,9 +585,19 @@ void MainWindow::closeEvent(QCloseEvent* event)
     QMainWindow::closeEvent(event);
 }
 
+/// The columns grow with the window until somebody has moved one.
+void MainWindow::spreadColumns()
+{
+    if (!m_columnsMoved) {
+        const int left = std::clamp(width() / 5, 250, 400), right = std::clamp(width() / 4, 230, 480);
+        m_columns->setSizes({ left, width() - left - right, right });
+    }
+}
+
 void MainWindow::resizeEvent(QResizeEvent* event)
 {
     QMainWindow::resizeEvent(event);
+    spreadColumns();
     if (m_overlay) {
         m_overlay->setGeometry(rect());
     }

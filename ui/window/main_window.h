@@ -98,6 +98,7 @@ private:
     void saveScreenshot();
     void showShortcuts();
     void showAbout();
+    void spreadColumns();
     void saveLayout();
     void restoreLayout();
 
@@ -126,6 +127,7 @@ private:
     QMenu *m_recentMenu = nullptr, *m_samplesMenu = nullptr;
     QActionGroup* m_panelGroup = nullptr;
     QList<QAction*> m_actions;
+    bool m_columnsMoved = false;
     ShownPanel m_shown = ShownPanel::All;
 };
 

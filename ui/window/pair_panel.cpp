@@ -31,8 +31,6 @@ using diagnose::Severity;
 constexpr std::array<Severity, kSeverities> kOrder
     = { Severity::Divergent, Severity::Drift, Severity::Noise, Severity::Identical, Severity::Invalid, Severity::Unmatched };
 
-constexpr int kCellPadding = 3;
-
 class PairDelegate : public QStyledItemDelegate {
 public:
     PairDelegate(PairPanel::Form form, QObject* parent)
@@ -69,7 +67,6 @@ protected:
         }
         const bool number = column >= PairModel::Ratio && column <= PairModel::MaxAbs;
         option->font = number ? monospace(option->font) : option->font;
-        option->rect.adjust(number ? 0 : kCellPadding, 0, number ? -kCellPadding : 0, 0); // edges as in the header
     }
 
 private:
@@ -262,7 +259,7 @@ PairPanel::PairPanel(Session& session, PairModel& model, Form form, QWidget* par
     });
     connect(m_text, &QLineEdit::returnPressed, m_table, [this] { m_table->setFocus(); });
     connect(m_allSteps, &QCheckBox::toggled, this, &PairPanel::applyStep);
-    connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &PairPanel::selectionFromTable);
+    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &PairPanel::selectionFromTable);
     connect(&session, &Session::stepSelected, this, &PairPanel::applyStep);
     connect(&session, &Session::gateSelected, this, [this] {
         m_filter.setGate(m_session.selection().gate);
@@ -341,13 +338,13 @@ void PairPanel::showSelected()
     }
 }
 
-void PairPanel::selectionFromTable(const QModelIndex& current)
+/// By what is selected, not by what is current: a view that gets the focus makes its first row current, and that is nobody's choice.
+void PairPanel::selectionFromTable()
 {
-    // A view that gets the focus makes its first row the current one without selecting it: that is nobody's choice.
-    if (m_updating || !current.isValid() || !m_table->selectionModel()->isSelected(current)) {
-        return;
+    const auto rows = m_table->selectionModel()->selectedRows();
+    if (!m_updating && !rows.isEmpty()) {
+        m_session.selectPair(m_filter.pairAt(rows.front()));
     }
-    m_session.selectPair(m_filter.pairAt(current));
 }
 
 void PairPanel::selectionToTable(bool scroll)

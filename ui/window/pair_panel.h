@@ -60,7 +60,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    void selectionFromTable(const QModelIndex& current);
+    void selectionFromTable();
     void selectionToTable(bool scroll = true);
     void applySeverities();
     void applyStep();
