@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/node_summary.h"
 #include "core/graph/visible_layout.h"
-#include "tests/core/graph/union_sample.h"
+#include "tests/support/union_sample.h"
 
 #include <benchmark/benchmark.h>
 #include <map>

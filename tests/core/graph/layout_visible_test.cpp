@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/visible_layout.h"
 #include "tests/core/graph/layout_picture.h"
-#include "tests/core/graph/union_sample.h"
+#include "tests/support/union_sample.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

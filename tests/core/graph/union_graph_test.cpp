@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/node_summary.h"
 #include "core/graph/union_graph.h"
-#include "tests/core/graph/union_sample.h"
+#include "tests/support/union_sample.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/backend.h"
-#include "test_tensor.h"
+#include "tests/support/test_tensor.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace forkpoint::metrics::test {
+namespace forkpoint::test {
 namespace {
 
 using Real = long double;
@@ -324,4 +324,4 @@ void expectNoNan(const PairStatistics& s)
     EXPECT_FALSE(std::isnan(s.normRatio));
 }
 
-} // namespace forkpoint::metrics::test
+} // namespace forkpoint::test

@@ -3,9 +3,12 @@
 #pragma once
 
 #include "core/metrics/pair_statistics.h"
-#include "test_tensor.h"
+#include "tests/support/test_tensor.h"
 
-namespace forkpoint::metrics::test {
+namespace forkpoint::test {
+
+using namespace metrics;
+
 
 /// The same statistics by the definitions in pair_statistics.h: one loop over the elements, sums in 80-bit floating point, second passes
 /// for variance and residual. Shares no code with core/metrics. `mask` may be null.
@@ -21,4 +24,4 @@ std::vector<std::uint64_t> bitsOf(const PairStatistics& statistics);
 /// Fails if anything in it is NaN.
 void expectNoNan(const PairStatistics& statistics);
 
-} // namespace forkpoint::metrics::test
+} // namespace forkpoint::test

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include "test_tensor.h"
+#include "tests/support/test_tensor.h"
 
 #include "core/metrics/pair_statistics.h"
 
