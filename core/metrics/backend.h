@@ -12,7 +12,8 @@ namespace forkpoint::metrics {
 
 /// Partial result of one chunk; what backends produce and `PairStatistics` is finished from. Combining is done in chunk order by the
 /// caller, never by a backend, so that every backend and thread count gives the same result.
-struct ChunkAccumulator; // core/metrics/chunk_accumulator.h
+struct ChunkAccumulator;     // core/metrics/chunk_accumulator.h
+struct HistogramAccumulator; // core/metrics/histogram.h
 
 /// A way to compute the element pass.
 class Backend {
@@ -22,10 +23,11 @@ public:
     virtual std::string_view description() const = 0; ///< for `info` and reports
     virtual bool supported() const = 0;               ///< on this machine, now
     /// Adds the elements of one chunk. `a` and `b` hold equally many elements of their dtype, complex both or neither, at any alignment;
-    /// `firstIndex` is the flat index of the first. `mask` is empty, or has one byte per element: those with 0 are not looked at.
+    /// `firstIndex` is the flat index of the first. `mask` is empty, or has one byte per element: those with 0 are not looked at. `histograms`
+    /// may be null; else they are counted too.
     virtual void accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB,
                             std::span<const std::byte> mask, std::int64_t firstIndex, const MeasureOptions& options,
-                            ChunkAccumulator& into) const = 0;
+                            ChunkAccumulator& into, HistogramAccumulator* histograms) const = 0;
 };
 
 std::vector<const Backend*> backends(); ///< all compiled in, best first

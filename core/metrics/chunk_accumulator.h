@@ -142,7 +142,7 @@ struct ChunkAccumulator {
     }
 };
 
-/// The statistics of everything combined into `sums`, which came from sides of these types.
-PairStatistics finished(const ChunkAccumulator& sums, DType dtypeA, DType dtypeB);
+/// The statistics of everything combined into `sums` and `histograms`, which came from sides of these types.
+PairStatistics finished(const ChunkAccumulator& sums, const HistogramAccumulator& histograms, DType dtypeA, DType dtypeB);
 
 } // namespace forkpoint::metrics

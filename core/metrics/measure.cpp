@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/backend.h"
 #include "core/metrics/chunk_accumulator.h"
+#include "core/metrics/narrower.h"
 #include "core/metrics/pair_statistics.h"
 #include "core/tensor/composed_sources.h"
 
@@ -28,9 +29,16 @@ std::string described(const Shape& shape) { return fmt::format("[{}]", fmt::join
 /// A source that somebody else owns, for functions that want to share it. Not to be kept beyond the call.
 TensorSourcePtr borrowed(const TensorSource& source) { return {TensorSourcePtr(), &source}; }
 
-/// What one thread reads into while it works on one chunk.
+/// What one thread reads into while it works on one chunk, and the counts of all chunks it has worked on: integers, which need no order.
 struct Buffers {
     ReadBuffer a, b, mask;
+    std::vector<std::byte> rounded;
+    HistogramAccumulator histograms, narrowerHistograms;
+};
+
+/// What is combined in chunk order: the pair, and the pair in the narrower type.
+struct Partial {
+    ChunkAccumulator sums, narrower;
 };
 
 /// Hands out buffers by chunk and not by thread: a thread that waits inside a source's read (for frames that oneTBB decodes) may be given
@@ -52,6 +60,8 @@ public:
         const std::lock_guard lock(m_mutex);
         m_free.push_back(std::move(buffers));
     }
+
+    const std::vector<std::unique_ptr<Buffers>>& all() const { return m_free; } ///< once all are back
 
 private:
     std::mutex m_mutex;
@@ -94,9 +104,35 @@ struct Job {
     const TensorSource* mask;
     const MeasureOptions& options;
     const Backend& backend;
+    std::optional<DType> narrower; ///< to compare in as well
+
+    Job(const TensorSource& sideA, const TensorSource& sideB, const TensorSource* sharedMask, const MeasureOptions& wanted, const Backend& by)
+        : a(sideA)
+        , b(sideB)
+        , mask(sharedMask)
+        , options(wanted)
+        , backend(by)
+        , narrower(wanted.narrower ? narrowerOf(sideA.dtype(), sideB.dtype()) : std::nullopt)
+    {
+    }
 };
 
-Result<void> accumulateChunk(const Job& job, const Chunk& chunk, Buffers& buffers, ChunkAccumulator& into)
+/// The chunk once more, with the wider side rounded.
+void accumulateNarrower(const Job& job, std::span<const std::byte> a, std::span<const std::byte> b, std::span<const std::byte> mask,
+                        std::int64_t first, Buffers& buffers, ChunkAccumulator& into)
+{
+    const DType narrow = *job.narrower;
+    const bool roundA = job.a.dtype() != narrow;
+    const DType wide = roundA ? job.a.dtype() : job.b.dtype();
+    std::span<const std::byte>& bytes = roundA ? a : b;
+    buffers.rounded.resize(bytes.size() / itemSize(wide) * itemSize(narrow));
+    roundTo(wide, bytes, narrow, buffers.rounded);
+    bytes = buffers.rounded;
+    job.backend.accumulate(a, narrow, b, narrow, mask, first, job.options, into,
+                           job.options.histograms ? &buffers.narrowerHistograms : nullptr);
+}
+
+Result<void> accumulateChunk(const Job& job, const Chunk& chunk, Buffers& buffers, Partial& into)
 {
     const auto a = readChunk(job.a, chunk, buffers.a);
     if (!a)
@@ -111,18 +147,20 @@ Result<void> accumulateChunk(const Job& job, const Chunk& chunk, Buffers& buffer
             return tl::unexpected<Error>(read.error());
         mask = *read;
     }
-    job.backend.accumulate(*a, job.a.dtype(), *b, job.b.dtype(), mask, chunk.first, job.options, into);
+    job.backend.accumulate(*a, job.a.dtype(), *b, job.b.dtype(), mask, chunk.first, job.options, into.sums,
+                           job.options.histograms ? &buffers.histograms : nullptr);
+    if (job.narrower)
+        accumulateNarrower(job, *a, *b, mask, chunk.first, buffers, into.narrower);
     return {};
 }
 
 /// Accumulates every chunk. Of several failures the one of the first chunk is returned, so that errors repeat too.
-Result<std::vector<ChunkAccumulator>> accumulateAll(const Job& job, const std::vector<Chunk>& chunks, const std::stop_token& stop)
+Result<std::vector<Partial>> accumulateAll(const Job& job, const std::vector<Chunk>& chunks, BufferPool& pool, const std::stop_token& stop)
 {
-    std::vector<ChunkAccumulator> partials(chunks.size());
+    std::vector<Partial> partials(chunks.size());
     std::vector<Error> errors;
     std::mutex errorMutex;
     std::atomic<std::size_t> firstFailure = chunks.size();
-    BufferPool pool;
 
     const auto work = [&](std::size_t index) {
         if (stop.stop_requested() || index > firstFailure.load())
@@ -169,18 +207,33 @@ Result<std::vector<ChunkAccumulator>> accumulateAll(const Job& job, const std::v
     return partials;
 }
 
+NarrowerComparison narrowerComparison(PairStatistics of, DType dtype)
+{
+    return {dtype, of.finite, of.bitEqual, of.allcloseViolations, of.maxAbs, of.meanAbs, of.relL2, std::move(of.ulpHistogram)};
+}
+
 Result<PairStatistics> measureEqualShapes(const Job& job, std::int64_t count, const std::stop_token& stop)
 {
     const auto chunks = chunksOf(job.a, count);
     if (!chunks)
         return tl::unexpected<Error>(chunks.error());
-    const auto partials = accumulateAll(job, *chunks, stop);
+    BufferPool pool;
+    const auto partials = accumulateAll(job, *chunks, pool, stop);
     if (!partials)
         return tl::unexpected<Error>(partials.error());
-    ChunkAccumulator sums;
-    for (const ChunkAccumulator& partial : *partials)
-        sums.combine(partial);
-    PairStatistics result = finished(sums, job.a.dtype(), job.b.dtype());
+    Partial total;
+    for (const Partial& partial : *partials) {
+        total.sums.combine(partial.sums);
+        total.narrower.combine(partial.narrower);
+    }
+    HistogramAccumulator histograms, narrowerHistograms;
+    for (const std::unique_ptr<Buffers>& buffers : pool.all()) {
+        histograms.combine(buffers->histograms);
+        narrowerHistograms.combine(buffers->narrowerHistograms);
+    }
+    PairStatistics result = finished(total.sums, histograms, job.a.dtype(), job.b.dtype());
+    if (job.narrower)
+        result.narrower = narrowerComparison(finished(total.narrower, narrowerHistograms, *job.narrower, *job.narrower), *job.narrower);
     result.backend = job.backend.name();
     return result;
 }
@@ -208,11 +261,11 @@ Result<PairStatistics> measurePair(const TensorSource& a, const TensorSource& b,
         return fail(ErrorCode::Usage, fmt::format("a mask must be bool or uint8, not {}", name(mask->dtype())));
 
     if (a.shape() == b.shape())
-        return measureEqualShapes({a, b, mask, options, **backend}, *count, stop);
+        return measureEqualShapes(Job(a, b, mask, options, **backend), *count, stop);
     const auto reshaped = reshapedSource(borrowed(b), a.shape());
     if (!reshaped)
         return tl::unexpected<Error>(reshaped.error());
-    return measureEqualShapes({a, **reshaped, mask, options, **backend}, *count, stop);
+    return measureEqualShapes(Job(a, **reshaped, mask, options, **backend), *count, stop);
 }
 
 Result<PairStatistics> measureGuarded(const TensorSource& a, const TensorSource& b, const TensorSource* mask, const MeasureOptions& options,

@@ -43,7 +43,7 @@ Extremum finishedExtremum(const ExtremumAccumulator& found)
 
 } // namespace
 
-PairStatistics finished(const ChunkAccumulator& sums, DType dtypeA, DType dtypeB)
+PairStatistics finished(const ChunkAccumulator& sums, const HistogramAccumulator& histograms, DType dtypeA, DType dtypeB)
 {
     PairStatistics result;
     result.count = sums.count;
@@ -57,6 +57,9 @@ PairStatistics finished(const ChunkAccumulator& sums, DType dtypeA, DType dtypeB
     result.allcloseViolations = sums.allcloseViolations;
     result.maxAbs = finishedExtremum(sums.maxAbs);
     result.maxRel = finishedExtremum(sums.maxRel);
+    result.absHistogram = finishedHistogram(histograms.zero, histograms.absolute, kAbsoluteFirst);
+    result.relHistogram = finishedHistogram(histograms.zero, histograms.relative, kRelativeFirst);
+    result.ulpHistogram = finishedHistogram(histograms.zero, histograms.ulp, kUlpFirst);
     if (sums.finite == 0)
         return result;
 

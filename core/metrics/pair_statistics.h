@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/metrics/histogram.h"
 #include "core/tensor/tensor_source.h"
 
 #include <cstdint>
@@ -46,6 +47,18 @@ struct SideStatistics {
     bool operator==(const SideStatistics&) const = default;
 };
 
+/// A pair of different floating types, after the wider side was rounded to the type of the other (narrower.h): what is left is more than the
+/// rounding of the narrower type. The fields are those of PairStatistics.
+struct NarrowerComparison {
+    DType dtype = DType::Float32; ///< both sides now have this type
+    std::int64_t finite = 0, bitEqual = 0, allcloseViolations = 0;
+    Extremum maxAbs;
+    double meanAbs = 0, relL2 = 0;
+    Histogram ulpHistogram; ///< in steps of the narrower type
+
+    bool operator==(const NarrowerComparison&) const = default;
+};
+
 struct PairStatistics {
     std::int64_t count = 0;       ///< elements (masked: those counted)
     std::int64_t finite = 0;      ///< finite on both sides
@@ -75,6 +88,13 @@ struct PairStatistics {
     double factorZ = 0; ///< <a,d> / sqrt(sum a^2 d^2)
     double biasZ = 0;   ///< sum d / sqrt(sum d^2)
 
+    // Over finite pairs, on request; their zeros are the pairs with d = 0.
+    Histogram absHistogram; ///< |d|; below 2^-126 and from 2^128 on share a bin each
+    Histogram relHistogram; ///< |d| / max(|a|, |b|)
+    Histogram ulpHistogram; ///< steps between a and b (ulp.h); integers: |d|
+
+    std::optional<NarrowerComparison> narrower; ///< if both sides are floating (or complex) and their types differ
+
     std::string_view backend; ///< name of the one that computed this
 
     bool operator==(const PairStatistics&) const = default;
@@ -83,6 +103,8 @@ struct PairStatistics {
 struct MeasureOptions {
     double rtol = 1.3e-6, atol = 1e-5; ///< torch.testing.assert_close for float32; neither negative nor NaN
     int threads = 0;                   ///< at most this many; 0: as many as oneTBB gives
+    bool histograms = true;            ///< form the histograms
+    bool narrower = true;              ///< compare in the narrower type too, where types differ
 };
 
 /// Measures a pair of equal element counts (shapes may differ by a reshape; boxes are taken on A's chunks if shapes are equal, else both

@@ -3,6 +3,7 @@
 #include "core/metrics/scalar_backend.h"
 
 #include "core/metrics/chunk_accumulator.h"
+#include "core/metrics/ulp.h"
 
 #include <array>
 
@@ -13,6 +14,7 @@
 //   3. difference: a, b and d as double, from the arithmetic the types call for;
 //   4. counters and extrema, one number after the other, since ties go to the first;
 //   5. sums, each in 8 lanes (number i in lane i mod 8) that are folded in halves, which is the order a vector unit would take.
+//   6. histograms, if asked for.
 //
 // Types are dispatched per block, so the inner loops know theirs. A block of float64 numbers whose squares might leave double's range is
 // scaled by powers of two before step 5, and its sums carry the exponent (wide.h). Limit: within such a block, numbers below about 2^-500
@@ -199,13 +201,14 @@ void countSpecial(double value, SideAccumulator& side)
 /// The pairs of one block. `at` is each pair's place in the block, once pairs have been taken out.
 class Block {
 public:
-    Block(DType dtypeA, DType dtypeB, const MeasureOptions& options, ChunkAccumulator& into)
+    Block(DType dtypeA, DType dtypeB, const MeasureOptions& options, ChunkAccumulator& into, HistogramAccumulator* histograms)
         : m_dtypeA(dtypeA)
         , m_dtypeB(dtypeB)
         , m_arithmetic(arithmeticOf(dtypeA, dtypeB))
         , m_parts(partsOf(dtypeA))
         , m_options(options)
         , m_into(into)
+        , m_histograms(histograms)
     {
     }
 
@@ -232,6 +235,8 @@ public:
         if (m_n == 0)
             return;
         countAndFindExtrema(first);
+        if (m_histograms != nullptr)
+            countInHistograms(a, b, *m_histograms);
         sum();
     }
 
@@ -379,6 +384,23 @@ private:
         return {value, (first + at) / m_parts, m_a[place], m_b[place]};
     }
 
+    void countInHistograms(const std::byte* a, const std::byte* b, HistogramAccumulator& histograms) const
+    {
+        for (int i = 0; i < m_n; ++i) {
+            const auto place = static_cast<std::size_t>(i);
+            const double d = m_d[place];
+            if (d == 0) {
+                ++histograms.zero;
+                continue;
+            }
+            const auto at = static_cast<std::size_t>(m_gaps ? m_at[place] : i);
+            const std::uint64_t steps = ulpDistance(m_dtypeA, a + at * partSize(m_dtypeA), m_dtypeB, b + at * partSize(m_dtypeB));
+            ++histograms.absolute[static_cast<std::size_t>(absoluteBin(absoluteError(d)))];
+            ++histograms.relative[static_cast<std::size_t>(relativeBin(relativeError(m_a[place], m_b[place], d)))];
+            ++histograms.ulp[static_cast<std::size_t>(ulpBin(steps))];
+        }
+    }
+
     void sum()
     {
         const int eA = scaleFor(m_largestA, kLowestValue, kHighest);
@@ -431,6 +453,7 @@ private:
     int m_parts;
     const MeasureOptions& m_options;
     ChunkAccumulator& m_into;
+    HistogramAccumulator* m_histograms;
 
     int m_n = 0;         ///< pairs left
     bool m_gaps = false; ///< m_at holds
@@ -448,14 +471,15 @@ public:
     bool supported() const override { return true; }
 
     void accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB, std::span<const std::byte> mask,
-                    std::int64_t firstIndex, const MeasureOptions& options, ChunkAccumulator& into) const override
+                    std::int64_t firstIndex, const MeasureOptions& options, ChunkAccumulator& into,
+                    HistogramAccumulator* histograms) const override
     {
         const std::size_t sizeA = partSize(dtypeA);
         const std::size_t sizeB = partSize(dtypeB);
         const auto parts = static_cast<std::size_t>(partsOf(dtypeA));
         const std::size_t total = a.size() / sizeA;
         const std::int64_t first = firstIndex * static_cast<std::int64_t>(parts);
-        Block block(dtypeA, dtypeB, options, into);
+        Block block(dtypeA, dtypeB, options, into, histograms);
         std::array<bool, kBlock> keep;
         for (std::size_t done = 0; done < total; done += kBlock) {
             const std::size_t n = total - done < kBlock ? total - done : kBlock;

@@ -9,6 +9,8 @@
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <map>
 
 namespace forkpoint::test {
 namespace {
@@ -22,6 +24,7 @@ double asDouble(Real value)
 
 struct Pair {
     Real a, b;
+    Real steps; ///< between them, if both are finite
     double d; ///< if both are finite
     double relative;
     std::int64_t index;
@@ -40,6 +43,75 @@ bool isFloatingPart(DType dtype)
     default:
         return true;
     }
+}
+
+/// Digits after the point and exponent of the smallest normal number.
+struct Layout {
+    int digits, lowest;
+};
+
+Layout layoutOf(DType dtype)
+{
+    switch (dtype) {
+    case DType::Float64:
+    case DType::Complex128:
+        return {52, -1022};
+    case DType::Float16:
+        return {10, -14};
+    case DType::BFloat16:
+        return {7, -126};
+    case DType::Float8E4M3FN:
+        return {3, -6};
+    case DType::Float8E5M2:
+        return {2, -14};
+    default:
+        return {23, -126};
+    }
+}
+
+/// How many numbers of that layout lie between 0 and x, by arithmetic: exact, 64 bits hold it.
+Real stepsFromZero(Real x, const Layout& layout)
+{
+    const Real size = std::fabs(x);
+    const int exponent = size > 0 ? std::max(std::ilogb(size), layout.lowest) : layout.lowest;
+    const Real below = std::ldexp(static_cast<Real>(exponent - layout.lowest), layout.digits);
+    return std::copysign(below + std::ldexp(size, layout.digits - exponent), x);
+}
+
+/// Sizes are nearest to x among those of the layout, by trying both neighbours.
+Real nearest(Real x, const Layout& layout, Real largest, bool hasInfinity)
+{
+    if (!std::isfinite(x))
+        return hasInfinity ? x : std::copysign(std::numeric_limits<Real>::quiet_NaN(), x);
+    const Real size = std::fabs(x);
+    const int exponent = size > 0 ? std::max(std::ilogb(size), layout.lowest) : layout.lowest;
+    const Real unit = std::ldexp(static_cast<Real>(1), exponent - layout.digits);
+    const Real below = std::floor(size / unit);
+    const Real rest = size / unit - below;
+    const bool odd = std::fmod(below, static_cast<Real>(2)) == 1;
+    const Real result = (rest > static_cast<Real>(0.5) || (rest == static_cast<Real>(0.5) && odd) ? below + 1 : below) * unit;
+    if (result > largest)
+        return hasInfinity ? std::copysign(std::numeric_limits<Real>::infinity(), x) : std::numeric_limits<Real>::quiet_NaN();
+    return std::copysign(result, x);
+}
+
+/// floor(log2 of x) of numbers that are not 0, with zeros apart.
+Histogram histogramOf(const std::vector<Real>& numbers, int lowest, int highest)
+{
+    Histogram histogram;
+    std::map<int, std::int64_t> bins;
+    for (const Real x : numbers) {
+        if (x == 0)
+            ++histogram.zero;
+        else
+            ++bins[std::clamp(std::ilogb(x), lowest, highest)];
+    }
+    if (bins.empty())
+        return histogram;
+    histogram.first = bins.begin()->first;
+    for (int exponent = histogram.first; exponent <= bins.rbegin()->first; ++exponent)
+        histogram.counts.push_back(bins.contains(exponent) ? bins[exponent] : 0);
+    return histogram;
 }
 
 SideStatistics sideOf(const std::vector<Real>& all, DType dtype)
@@ -107,6 +179,19 @@ void expectSame(const char* what, const Extremum& got, const Extremum& expected)
     EXPECT_EQ(got.b, expected.b) << what;
 }
 
+std::string textOf(const Histogram& histogram)
+{
+    std::string text = std::to_string(histogram.zero) + " zeros; from 2^" + std::to_string(histogram.first) + ":";
+    for (const std::int64_t count : histogram.counts)
+        text += " " + std::to_string(count);
+    return text;
+}
+
+void expectSame(const char* what, const Histogram& got, const Histogram& expected)
+{
+    EXPECT_EQ(textOf(got), textOf(expected)) << what;
+}
+
 void expectAgrees(const char* what, const SideStatistics& got, const SideStatistics& expected, std::int64_t count, double tolerance)
 {
     SCOPED_TRACE(what);
@@ -125,6 +210,29 @@ void expectAgrees(const char* what, const SideStatistics& got, const SideStatist
 }
 
 } // namespace
+
+TestTensor referenceRounded(const TestTensor& tensor, DType to)
+{
+    const auto limits = [to]() -> std::pair<Real, bool> {
+        switch (to) {
+        case DType::Float16:
+            return {65504, true};
+        case DType::BFloat16:
+            return {static_cast<Real>(0x1.fep127), true};
+        case DType::Float8E4M3FN:
+            return {448, false};
+        case DType::Float8E5M2:
+            return {57344, true};
+        default:
+            return {static_cast<Real>(FLT_MAX), true};
+        }
+    }();
+    const std::size_t from = bytesOfPart(tensor.dtype());
+    std::vector<double> parts;
+    for (std::size_t at = 0; at < tensor.bytes().size(); at += from)
+        parts.push_back(static_cast<double>(nearest(decodePart(tensor.dtype(), tensor.bytes().data() + at), layoutOf(to), limits.first, limits.second)));
+    return tensorOf(to, parts);
+}
 
 PairStatistics referenceStatistics(const TestTensor& a, const TestTensor& b, const TestTensor* mask, const MeasureOptions& options)
 {
@@ -146,7 +254,7 @@ PairStatistics referenceStatistics(const TestTensor& a, const TestTensor& b, con
             continue;
         const std::byte* atA = a.bytes().data() + i * sizeA;
         const std::byte* atB = b.bytes().data() + i * sizeB;
-        Pair pair{decodePart(dtypeA, atA), decodePart(dtypeB, atB), 0, 0, static_cast<std::int64_t>(i / perElement)};
+        Pair pair{decodePart(dtypeA, atA), decodePart(dtypeB, atB), 0, 0, 0, static_cast<std::int64_t>(i / perElement)};
         if (!integers) { // compared as double
             pair.a = static_cast<double>(pair.a);
             pair.b = static_cast<double>(pair.b);
@@ -178,6 +286,15 @@ PairStatistics referenceStatistics(const TestTensor& a, const TestTensor& b, con
             pair.relative = overflow ? asDouble(std::fabs(pair.b - pair.a) / static_cast<Real>(size)) : std::fabs(pair.d) / size;
         result.allcloseViolations += !(va == vb || std::fabs(pair.d) <= options.atol + options.rtol * std::fabs(va));
         result.zeroMismatch += (va == 0) != (vb == 0);
+        if (integers) {
+            pair.steps = std::fabs(pair.b - pair.a); // 65 bits at most, the exponent is all that counts
+            if (pair.steps == std::ldexp(static_cast<Real>(1), 64)) // 2^64 - 1, rounded
+                pair.steps = std::nextafter(pair.steps, static_cast<Real>(0));
+        } else {
+            const Layout layout = dtypeA == dtypeB ? layoutOf(dtypeA) : layoutOf(single ? DType::Float32 : DType::Float64);
+            const Real stepsA = stepsFromZero(pair.a, layout), stepsB = stepsFromZero(pair.b, layout);
+            pair.steps = std::fabs(stepsB - stepsA);
+        }
         pairs.push_back(pair);
     }
     result.a = sideOf(allA, dtypeA);
@@ -185,6 +302,16 @@ PairStatistics referenceStatistics(const TestTensor& a, const TestTensor& b, con
     result.finite = static_cast<std::int64_t>(pairs.size());
     if (pairs.empty())
         return result;
+
+    std::vector<Real> sizesOfD, relatives, steps;
+    for (const Pair& pair : pairs) {
+        sizesOfD.push_back(asDouble(std::fabs(static_cast<Real>(pair.d))));
+        relatives.push_back(pair.relative);
+        steps.push_back(pair.steps);
+    }
+    result.absHistogram = histogramOf(sizesOfD, -127, 128);
+    result.relHistogram = histogramOf(relatives, -64, 1);
+    result.ulpHistogram = histogramOf(steps, 0, 63);
 
     Real aa = 0, bb = 0, ab = 0, ad = 0, dd = 0, sum = 0, sizes = 0, aadd = 0, largest = 0, largestD = 0;
     result.maxAbs.value = result.maxRel.value = -1;
@@ -252,6 +379,9 @@ void expectAgrees(const PairStatistics& got, const PairStatistics& reference, do
     EXPECT_EQ(got.bitEqual, reference.bitEqual);
     EXPECT_EQ(got.zeroMismatch, reference.zeroMismatch);
     EXPECT_EQ(got.allcloseViolations, reference.allcloseViolations);
+    expectSame("|d|", got.absHistogram, reference.absHistogram);
+    expectSame("relative", got.relHistogram, reference.relHistogram);
+    expectSame("ulp", got.ulpHistogram, reference.ulpHistogram);
     expectSame("maxAbs", got.maxAbs, reference.maxAbs);
     expectSame("maxRel", got.maxRel, reference.maxRel);
     expectAgrees("a", got.a, reference.a, reference.count, tolerance);
@@ -299,6 +429,12 @@ std::vector<std::uint64_t> bitsOf(const PairStatistics& statistics)
         add(extremum->index);
         for (const double number : {extremum->value, extremum->a, extremum->b})
             add(number);
+    }
+    for (const Histogram* histogram : {&statistics.absHistogram, &statistics.relHistogram, &statistics.ulpHistogram}) {
+        add(histogram->zero);
+        add(histogram->first);
+        for (const std::int64_t count : histogram->counts)
+            add(count);
     }
     for (const std::int64_t count : {statistics.count, statistics.finite, statistics.nanBoth, statistics.infBothEqual, statistics.bitEqual,
                                      statistics.zeroMismatch, statistics.allcloseViolations})

@@ -14,6 +14,9 @@ using namespace metrics;
 /// for variance and residual. Shares no code with core/metrics. `mask` may be null.
 PairStatistics referenceStatistics(const TestTensor& a, const TestTensor& b, const TestTensor* mask, const MeasureOptions& options);
 
+/// The tensor in a narrower floating type: nearest, ties to even, beyond the range infinite (float8_e4m3fn: NaN).
+TestTensor referenceRounded(const TestTensor& tensor, DType to);
+
 /// Counters and extrema must be equal, sums within `tolerance` times the sum of the sizes of their terms. The default is the bound of
 /// chunk_accumulator.h for 700 blocks and chunks together, with room for the reference's own rounding.
 void expectAgrees(const PairStatistics& got, const PairStatistics& reference, double tolerance = 1e-13);

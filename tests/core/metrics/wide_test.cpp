@@ -91,7 +91,7 @@ TEST(Combine, emptyChunksChangeNothing)
 {
     ChunkAccumulator sum;
     sum.combine({});
-    EXPECT_EQ(finished(sum, DType::Float32, DType::Float32), PairStatistics{});
+    EXPECT_EQ(finished(sum, {}, DType::Float32, DType::Float32), PairStatistics{});
 }
 
 TEST(Combine, constantDataHasNoDeviation)
