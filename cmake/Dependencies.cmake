@@ -15,6 +15,7 @@ find_package(tl-expected REQUIRED)    # Result<T>
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash) # row identities
 find_package(CLI11 REQUIRED)          # arguments of the programs
 find_package(GTest REQUIRED)          # tests
+find_package(hwy REQUIRED)            # vector instructions of the metrics
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd) # compressed frames
 
 find_package(benchmark QUIET)         # forkpoint-bench

@@ -41,6 +41,7 @@ packages=(
     libssl-dev          # SHA-256
     libexpected-dev     # Result<T>
     libcli11-dev        # arguments of the programs
+    libhwy-dev          # vector instructions of the metrics
     libzstd-dev         # compressed frames
     libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests

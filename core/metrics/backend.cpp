@@ -3,6 +3,7 @@
 #include "core/metrics/backend.h"
 
 #include "core/metrics/scalar_backend.h"
+#include "core/metrics/simd_backend.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -42,7 +43,7 @@ Result<const Backend*> find(std::string_view name, std::string_view wish)
 
 std::vector<const Backend*> backends()
 {
-    return {&scalarBackend()};
+    return {&simdBackend(), &scalarBackend()};
 }
 
 Result<const Backend*> chosenBackend()
