@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 // A chunk is walked in blocks that stay in the first-level cache. Types up to float32 are handled as floats, the others as doubles: an
@@ -66,6 +67,13 @@ T justBelow(double value)
     return lower < kSmallest ? T{0} : static_cast<T>(lower > kLargest ? kLargest : lower);
 }
 
+/// The same upwards; never below the smallest normal number.
+inline float justAbove(double value)
+{
+    const double upper = value * (1 + 0x1p-20);
+    return upper < FLT_MIN ? FLT_MIN : upper > FLT_MAX ? std::numeric_limits<float>::infinity() : static_cast<float>(upper);
+}
+
 /// See Thresholds::relative. A power of two is compared exactly, since ties at 1 (one side is 0) and 2 (the other sign) are usual.
 template <class T>
 T relativeToBeat(double best)
@@ -93,8 +101,9 @@ public:
         , m_stepMap(stepMapOf(m_format))
     {
         const MeasureOptions& options = chunk.options;
-        m_thresholds.rtol = sizeof(T) == 4 ? justBelow<T>(options.rtol) : static_cast<T>(options.rtol);
-        m_thresholds.atol = sizeof(T) == 4 ? justBelow<T>(options.atol) : static_cast<T>(options.atol);
+        m_tolerance = {justBelow<float>(options.rtol), justBelow<float>(options.atol), justAbove(options.rtol), justAbove(options.atol)};
+        m_thresholds.rtol = sizeof(T) == 4 ? static_cast<T>(m_tolerance.lowerRtol) : static_cast<T>(options.rtol);
+        m_thresholds.atol = sizeof(T) == 4 ? static_cast<T>(m_tolerance.lowerAtol) : static_cast<T>(options.atol);
     }
 
     void run(std::size_t parts)
@@ -129,6 +138,7 @@ private:
         const std::byte* a = m_chunk.a + first * m_sizeA;
         const std::byte* b = m_chunk.b + first * m_sizeB;
         m_positions = nullptr;
+        m_ahead = {a + n * m_sizeA, b + n * m_sizeB, m_sizeA, m_sizeB};
         std::size_t kept = n;
         if (!m_chunk.mask.empty()) {
             kept = keepMasked(first, n, a, b);
@@ -311,9 +321,9 @@ private:
     std::size_t violations(const T* a, std::size_t n) const
     {
         if constexpr (sizeof(T) == 4) {
-            const std::size_t lanes = hn::Lanes(hn::ScalableTag<double>());
+            const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
             const std::size_t whole = n / lanes * lanes;
-            std::size_t count = countViolations(a, m_d.data(), whole, m_chunk.options.rtol, m_chunk.options.atol);
+            std::size_t count = countViolations(a, m_d.data(), whole, m_tolerance, m_chunk.options.rtol, m_chunk.options.atol);
             for (std::size_t i = whole; i < n; ++i)
                 count += violatesTolerance(static_cast<double>(a[i]), static_cast<double>(m_d[i]), m_chunk.options.rtol, m_chunk.options.atol);
             return count;
@@ -348,15 +358,17 @@ private:
         if (largest > into.maxAbs.value)
             into.maxAbs = extremum(largest, findDifference(m_d.data(), padded, scan.maxD), a, b, first);
         double best = into.maxRel.value;
+        T relative = m_thresholds.relative;
         if (best < 0) { // the first block: 0 is a relative error too
             into.maxRel = extremum(0, 0, a, b, first);
             best = 0;
+            relative = 0;
         } else if (!scan.mayExceed) {
             return;
         }
         if (scan.nonzero == 0)
             return;
-        const std::ptrdiff_t at = findRelative(a, b, m_d.data(), padded, best);
+        const std::ptrdiff_t at = findRelative(a, b, m_d.data(), padded, relative, best);
         if (at >= 0 && static_cast<std::size_t>(at) < n)
             into.maxRel = extremum(best, static_cast<std::size_t>(at), a, b, first);
     }
@@ -364,7 +376,7 @@ private:
     void addSums(const Scan<T>& scan, const T* a, const T* b, std::size_t n, std::size_t padded)
     {
         const bool equal = scan.nonzero == 0;
-        const Sums sums = equal ? sumEqualBlock(a, padded) : sumBlock(a, b, m_d.data(), padded);
+        const Sums sums = equal ? sumEqualBlock(a, padded, m_ahead) : sumBlock(a, b, m_d.data(), padded, m_ahead);
         ChunkAccumulator& into = m_chunk.into;
         into.aa = into.aa + wide(sums.aa);
         into.bb = into.bb + wide(sums.bb);
@@ -408,6 +420,8 @@ private:
     StepFormat m_format;
     StepMap m_stepMap;
     Thresholds<T> m_thresholds{};
+    ToleranceBounds m_tolerance{};
+    Ahead m_ahead{};
     bool m_few = false; ///< pairs in the chunk
     const std::uint32_t* m_positions = nullptr; ///< of pairs in the block, if the mask dropped some
 

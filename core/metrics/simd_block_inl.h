@@ -12,6 +12,7 @@
 #include "core/metrics/chunk_accumulator.h"
 #include "core/metrics/simd_tables.h"
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -46,7 +47,7 @@ struct Scan {
 template <class T>
 struct Thresholds {
     T relative;   ///< |d| <= relative * max(|a|, |b|) is no new maximum
-    T rtol, atol; ///< float: rounded down, |d| <= atol + rtol * |a| is within tolerance; double: the tolerance
+    T rtol, atol; ///< float: ToleranceBounds' lower ones; double: the tolerance
 };
 
 /// How float32 numbers map to steps of the type they came from.
@@ -74,6 +75,18 @@ HWY_INLINE V stepsFromZero(D di, V sizeBits, const StepMap& map)
         return normal;
     const V subnormal = hn::ConvertTo(di, hn::Mul(hn::BitCast(df, sizeBits), hn::Set(df, map.perUnit)));
     return hn::IfThenElse(hn::Lt(sizeBits, hn::Set(di, map.lowestNormal)), subnormal, normal);
+}
+
+/// Moves the lanes of `mask` to the front.
+template <class D, class V, class M>
+HWY_INLINE V compressed(D, V lanes, M mask)
+{
+#if HWY_TARGET <= HWY_AVX3
+    // Highway 1.0.3 looks 64-bit lanes up in a table that the compiler copies to the stack each time; the processor has an instruction.
+    if constexpr (sizeof(hn::TFromD<D>) == 8 && sizeof(lanes.raw) == 64)
+        return V{_mm512_maskz_compress_epi64(mask.raw, lanes.raw)};
+#endif
+    return hn::Compress(lanes, mask);
 }
 
 /// `n` is a multiple of the vector. Writes d, and, if `Counting`, the places of the table and the distances of irregular pairs.
@@ -137,11 +150,11 @@ Scan<T> scanBlock(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::size_t 
                     const VI stepsA = hn::Sub(hn::Xor(stepsFromZero(di, hn::BitCast(di, absA), map), signA), signA);
                     const VI stepsB = hn::Sub(hn::Xor(stepsFromZero(di, hn::BitCast(di, absB), map), signB), signB);
                     const VI distance = hn::Sub(hn::Max(stepsA, stepsB), hn::Min(stepsA, stepsB));
-                    hn::StoreU(hn::Compress(hn::BitCast(du, distance), hn::RebindMask(du, irregular)), du, distances + scan.irregular);
+                    hn::StoreU(compressed(du, hn::BitCast(du, distance), hn::RebindMask(du, irregular)), du, distances + scan.irregular);
                     scan.irregular += hn::CountTrue(di, irregular);
                 }
             }
-            hn::StoreU(hn::Compress(hn::BitCast(du, place), hn::RebindMask(du, differs)), du, places + entries);
+            hn::StoreU(compressed(du, hn::BitCast(du, place), hn::RebindMask(du, differs)), du, places + entries);
         }
         entries += hn::CountTrue(di, differs);
     }
@@ -200,14 +213,28 @@ struct Sums {
     double a = 0, b = 0, d = 0, absD = 0, aa = 0, bb = 0, ab = 0, ad = 0, dd = 0, aadd = 0;
 };
 
+/// Bytes that will be read next. Sums work on what the cache holds, so that meanwhile memory can deliver.
+struct Ahead {
+    const std::byte* a;
+    const std::byte* b;
+    std::size_t sizeA, sizeB; ///< of a number
+};
+
+HWY_INLINE void prefetch(const Ahead& ahead, std::size_t i)
+{
+    hwy::Prefetch(ahead.a + i * ahead.sizeA);
+    hwy::Prefetch(ahead.b + i * ahead.sizeB);
+}
+
 /// `n` is a multiple of the vector; numbers that do not count are 0 in all three.
 template <class T>
-Sums sumBlock(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T* HWY_RESTRICT d, std::size_t n)
+Sums sumBlock(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T* HWY_RESTRICT d, std::size_t n, const Ahead& ahead)
 {
     const hn::ScalableTag<double> dd;
     using V = hn::VFromD<decltype(dd)>;
     V sumA = hn::Zero(dd), sumB = sumA, sumD = sumA, absD = sumA, aa = sumA, bb = sumA, ab = sumA, ad = sumA, squares = sumA, aadd = sumA;
     for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
+        prefetch(ahead, i);
         const V va = loadDouble(dd, a + i), vb = loadDouble(dd, b + i), vd = loadDouble(dd, d + i);
         sumA = hn::Add(sumA, va);
         sumB = hn::Add(sumB, vb);
@@ -227,11 +254,12 @@ Sums sumBlock(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T* HWY_RES
 
 /// The same where a and b are equal throughout.
 template <class T>
-Sums sumEqualBlock(const T* HWY_RESTRICT a, std::size_t n)
+Sums sumEqualBlock(const T* HWY_RESTRICT a, std::size_t n, const Ahead& ahead)
 {
     const hn::ScalableTag<double> dd;
     hn::VFromD<decltype(dd)> sum = hn::Zero(dd), squares = sum;
     for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
+        prefetch(ahead, i);
         const auto va = loadDouble(dd, a + i);
         sum = hn::Add(sum, va);
         squares = hn::MulAdd(va, va, squares);
@@ -279,16 +307,34 @@ double residualOf(double slope, const T* HWY_RESTRICT a, const T* HWY_RESTRICT d
     return total(dd, squares);
 }
 
-/// Pairs of floats out of tolerance, its threshold formed in double.
-inline std::size_t countViolations(const float* HWY_RESTRICT a, const float* HWY_RESTRICT d, std::size_t n, double rtol, double atol)
+/// Bounds around a tolerance: what float arithmetic finds within `lower` is within, and what it finds beyond `upper` is beyond.
+struct ToleranceBounds {
+    float lowerRtol, lowerAtol, upperRtol, upperAtol;
+};
+
+/// Pairs of floats out of tolerance, its threshold formed in double where float leaves a doubt. `n` is a multiple of the vector.
+inline std::size_t countViolations(const float* HWY_RESTRICT a, const float* HWY_RESTRICT d, std::size_t n, const ToleranceBounds& bounds,
+                                   double rtol, double atol)
 {
+    const hn::ScalableTag<float> df;
     const hn::ScalableTag<double> dd;
+    const auto lowerRtol = hn::Set(df, bounds.lowerRtol), lowerAtol = hn::Set(df, bounds.lowerAtol);
+    const auto upperRtol = hn::Set(df, bounds.upperRtol), upperAtol = hn::Set(df, bounds.upperAtol);
     const auto factor = hn::Set(dd, rtol), offset = hn::Set(dd, atol);
     std::size_t violations = 0;
-    for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
-        const auto size = hn::Abs(loadDouble(dd, d + i));
-        const auto within = hn::Le(size, hn::Add(offset, hn::Mul(factor, hn::Abs(loadDouble(dd, a + i)))));
-        violations += hn::CountTrue(dd, hn::AndNot(within, hn::Ne(size, hn::Zero(dd))));
+    for (std::size_t i = 0; i < n; i += hn::Lanes(df)) {
+        const auto absA = hn::Abs(hn::LoadU(df, a + i)), absD = hn::Abs(hn::LoadU(df, d + i));
+        const auto within = hn::Le(absD, hn::MulAdd(absA, lowerRtol, lowerAtol));
+        const auto beyond = hn::Gt(absD, hn::MulAdd(absA, upperRtol, upperAtol));
+        if (HWY_LIKELY(hn::AllTrue(df, hn::Or(within, beyond)))) {
+            violations += hn::CountTrue(df, beyond);
+            continue;
+        }
+        for (std::size_t part = i; part < i + hn::Lanes(df); part += hn::Lanes(dd)) {
+            const auto size = hn::Abs(loadDouble(dd, d + part));
+            const auto inside = hn::Le(size, hn::Add(offset, hn::Mul(factor, hn::Abs(loadDouble(dd, a + part)))));
+            violations += hn::CountTrue(dd, hn::AndNot(inside, hn::Ne(size, hn::Zero(dd))));
+        }
     }
     return violations;
 }
@@ -328,23 +374,30 @@ std::size_t findDifference(const T* HWY_RESTRICT d, std::size_t n, T size)
     return 0;
 }
 
-/// The largest relative error above `best`, and the first place it is at; -1 if there is none.
+/// The largest relative error above `best`, and the first place it is at; -1 if there is none. `relative` as in Thresholds.
 template <class T>
-std::ptrdiff_t findRelative(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T* HWY_RESTRICT d, std::size_t n, double& best)
+std::ptrdiff_t findRelative(const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T* HWY_RESTRICT d, std::size_t n, T relative, double& best)
 {
-    const hn::ScalableTag<double> dd;
+    const hn::ScalableTag<T> df;
+    const auto limit = hn::Set(df, relative);
     std::ptrdiff_t at = -1;
-    for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
-        const auto size = hn::Max(hn::Abs(loadDouble(dd, a + i)), hn::Abs(loadDouble(dd, b + i)));
-        const auto ratio = hn::Div(hn::Abs(loadDouble(dd, d + i)), size); // 0/0 is NaN and above nothing
-        if (hn::AllFalse(dd, hn::Gt(ratio, hn::Set(dd, best))))
+    for (std::size_t i = 0; i < n; i += hn::Lanes(df)) {
+        const auto size = hn::Max(hn::Abs(hn::LoadU(df, a + i)), hn::Abs(hn::LoadU(df, b + i)));
+        if (hn::AllFalse(df, hn::Gt(hn::Abs(hn::LoadU(df, d + i)), hn::Mul(size, limit))))
             continue;
-        alignas(64) double lanes[HWY_MAX_BYTES / sizeof(double)];
-        hn::Store(ratio, dd, lanes);
-        for (std::size_t lane = 0; lane < hn::Lanes(dd); ++lane) {
-            if (lanes[lane] > best) {
-                best = lanes[lane];
-                at = static_cast<std::ptrdiff_t>(i + lane);
+        const hn::ScalableTag<double> dd;
+        for (std::size_t part = i; part < i + hn::Lanes(df); part += hn::Lanes(dd)) {
+            const auto wideSize = hn::Max(hn::Abs(loadDouble(dd, a + part)), hn::Abs(loadDouble(dd, b + part)));
+            const auto ratio = hn::Div(hn::Abs(loadDouble(dd, d + part)), wideSize); // 0/0 is NaN and above nothing
+            if (hn::AllFalse(dd, hn::Gt(ratio, hn::Set(dd, best))))
+                continue;
+            alignas(64) double lanes[HWY_MAX_BYTES / sizeof(double)];
+            hn::Store(ratio, dd, lanes);
+            for (std::size_t lane = 0; lane < hn::Lanes(dd); ++lane) {
+                if (lanes[lane] > best) {
+                    best = lanes[lane];
+                    at = static_cast<std::ptrdiff_t>(part + lane);
+                }
             }
         }
     }
