@@ -19,6 +19,7 @@ namespace {
 struct Arguments {
     std::string a, b, noise, json, backend, failOn = "drift", colour = "auto";
     int stepOffset = 0;
+    bool readAll = false, percentiles = false;
 };
 
 diagnose::Severity threshold(const std::string& word)
@@ -45,6 +46,7 @@ int compareRuns(const Arguments& arguments)
     }
     compare::Options options;
     options.align.stepOffset = arguments.stepOffset;
+    options.measurer = { arguments.readAll, arguments.percentiles };
     if (!arguments.noise.empty()) {
         auto noise = align::openSide(arguments.noise, &progress);
         if (!noise) {
@@ -78,7 +80,9 @@ void addCompare(CLI::App& app, Run& run)
     command->add_option("--noise", arguments->noise, "the reference run recorded again: measures the noise floor");
     command->add_option("--json", arguments->json, "write the result as JSON to a file; - for standard output, instead of the text");
     command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
-    command->add_option("--backend", arguments->backend, "compute metrics with this backend");
+    command->add_option("--backend", arguments->backend, "compute metrics with this backend: simd or scalar");
+    command->add_flag("--read-all", arguments->readAll, "read tensors too whose recorded digests are equal; else they count as identical unread");
+    command->add_flag("--percentiles", arguments->percentiles, "find the exact percentiles of |d|, for --json; reads differing tensors several times");
     command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1")
         ->check(CLI::IsMember({ "unmatched", "drift", "divergent", "invalid" }))
         ->capture_default_str();

@@ -134,7 +134,7 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
     const auto& aligned = begun.structure().alignment;
     const auto& inputs = begun.structure().inputs;
     auto& results = comparison->results();
-    const diagnose::Measurer measurer(aligned);
+    const diagnose::Measurer measurer(aligned, options.measurer);
     const diagnose::Assessor assessor(aligned, inputs, measurer, noise ? &noise->floor : nullptr);
     Outcome outcome;
     for (std::size_t first = 0; first < results.size();) {

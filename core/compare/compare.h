@@ -4,6 +4,7 @@
 
 #include "core/base/progress.h"
 #include "core/compare/comparison.h"
+#include "core/diagnose/measurement.h"
 
 #include <optional>
 #include <stop_token>
@@ -13,6 +14,7 @@ namespace forkpoint::compare {
 struct Options {
     align::AlignOptions align;
     std::optional<align::Side> noise; ///< a repeat of A: measures the floor
+    diagnose::MeasurerOptions measurer = {};
 };
 
 /// Told of every stage, on the thread that calls compare(). All may do nothing.

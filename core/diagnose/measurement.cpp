@@ -116,8 +116,9 @@ bool sameBytes(const Assembly& a, const Assembly& b)
 
 } // namespace
 
-Measurer::Measurer(const align::Alignment& alignment)
+Measurer::Measurer(const align::Alignment& alignment, MeasurerOptions options)
     : m_alignment(alignment)
+    , m_options(options)
 {
     for (const auto* side : { &alignment.a, &alignment.b }) {
         for (const auto* rank : side->ranks) {
@@ -191,7 +192,7 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
     const auto startA = parameterAfter ? counterpart(lane.a, Phase::Start, Kind::Param) : std::nullopt;
     const auto startB = parameterAfter ? counterpart(lane.b, Phase::Start, Kind::Param) : std::nullopt;
 
-    if (sameBytes(lane.a, lane.b) && (!startA || !startB || sameBytes(*startA, *startB))) {
+    if (!m_options.readAll && sameBytes(lane.a, lane.b) && (!startA || !startB || sameBytes(*startA, *startB))) {
         out.sameBytes = true;
         out.statistics = statisticsOfEqual(*lane.a.soleRecord());
         return out;
@@ -200,7 +201,9 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
     if (!a || !b) {
         return tl::unexpected(a ? b.error() : a.error());
     }
-    auto plain = metrics::measure(**a, **b, {}, stop);
+    metrics::MeasureOptions options;
+    options.percentiles = m_options.percentiles;
+    auto plain = metrics::measure(**a, **b, options, stop);
     if (!plain) {
         return tl::unexpected(plain.error());
     }
@@ -214,7 +217,7 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
     if (!updateA || !updateB) {
         return tl::unexpected(updateA ? updateB.error() : updateA.error());
     }
-    auto update = metrics::measure(**updateA, **updateB, {}, stop);
+    auto update = metrics::measure(**updateA, **updateB, options, stop);
     if (!update) {
         return tl::unexpected(update.error());
     }

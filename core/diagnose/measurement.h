@@ -24,10 +24,15 @@ struct LaneMeasurement {
     std::int64_t illConditioned = 0; ///< elements left out because noise-sized gradients decide them
 };
 
+struct MeasurerOptions {
+    bool readAll = false;     ///< read what the digests say is equal too
+    bool percentiles = false; ///< find the percentiles of |d|: reads every differing pair several times
+};
+
 /// Opens and measures the lanes of an alignment's pairs. Safe to use from many threads.
 class Measurer {
 public:
-    explicit Measurer(const align::Alignment& alignment);
+    explicit Measurer(const align::Alignment& alignment, MeasurerOptions options = {});
 
     /// All lanes of a matched pair. Fails as reading does.
     Result<std::vector<LaneMeasurement>> measure(const align::Pair& pair, std::stop_token stop) const;
@@ -50,6 +55,7 @@ private:
     Result<LaneMeasurement> measureLane(const align::Pair& pair, const align::Lane& lane, std::stop_token stop) const;
 
     const align::Alignment& m_alignment;
+    MeasurerOptions m_options;
     std::map<RecordKey, const bundle::TensorRecord*> m_state; ///< records of phases start, reduce and optimizer
 };
 

@@ -10,6 +10,11 @@
 
 namespace forkpoint::metrics {
 
+// The contract of every backend. Over backends, instruction sets, numbers of threads and runs, these are equal bit for bit: counts, extrema
+// with their indices and values (ties: the lowest index), minima and maxima, histograms. Over ways of cutting into chunks as well. Sums, and
+// what is made of them (means, norms, cosine, scale), lie within the bound of chunk_accumulator.h of the exact ones; their last bits may
+// differ between backends and instruction sets, and repeat on one machine with any number of threads, since chunks are combined in order.
+
 /// Partial result of one chunk; what backends produce and `PairStatistics` is finished from. Combining is done in chunk order by the
 /// caller, never by a backend, so that every backend and thread count gives the same result.
 struct ChunkAccumulator;     // core/metrics/chunk_accumulator.h

@@ -4,6 +4,7 @@
 
 #include "core/metrics/element.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -12,42 +13,41 @@ namespace {
 
 /// A floating type narrower than float32: its fields, and the bits of what is not a number of it.
 struct Format {
-    int digits;         ///< stored bits of the significand
-    int lowestExponent; ///< of normal numbers
-    double largest;
-    std::uint32_t beyond; ///< infinity, or NaN where there is none
+    int digits;            ///< stored bits of the significand
+    int lowestExponent;    ///< of normal numbers
+    std::uint32_t largest; ///< bits of the largest number
+    std::uint32_t beyond;  ///< infinity, or NaN where there is none
     std::uint32_t nan;
     int width;
 };
 
-constexpr Format kFloat16{10, -14, 65504, 0x7c00, 0x7e00, 16};
-constexpr Format kBFloat16{7, -126, 0x1.fep127, 0x7f80, 0x7fc0, 16};
-constexpr Format kFloat8E5M2{2, -14, 57344, 0x7c, 0x7f, 8};
-constexpr Format kFloat8E4M3FN{3, -6, 448, 0x7f, 0x7f, 8};
+constexpr Format kFloat16{10, -14, 0x7bff, 0x7c00, 0x7e00, 16};
+constexpr Format kBFloat16{7, -126, 0x7f7f, 0x7f80, 0x7fc0, 16};
+constexpr Format kFloat8E5M2{2, -14, 0x7b, 0x7c, 0x7f, 8};
+constexpr Format kFloat8E4M3FN{3, -6, 0x7e, 0x7f, 0x7f, 8};
 
 std::uint32_t rounded(double x, const Format& format)
 {
-    const std::uint32_t sign = std::signbit(x) ? 1u << (format.width - 1) : 0u;
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const std::uint32_t sign = bits >> 63 != 0 ? 1u << (format.width - 1) : 0u;
     if (std::isnan(x))
         return sign | format.nan;
-    const double size = std::fabs(x);
-    if (std::isinf(size))
+    if (std::isinf(x))
         return sign | format.beyond;
-    int exponent = size > 0 ? std::ilogb(size) : format.lowestExponent;
-    if (exponent < format.lowestExponent)
-        exponent = format.lowestExponent;
-    // In units of the last place; the scale is a power of two, so that only nearbyint rounds, in the default mode: ties to even.
-    double steps = std::nearbyint(std::ldexp(size, format.digits - exponent));
-    const double whole = std::ldexp(1.0, format.digits);
-    if (steps == 2 * whole) { // into the next power of two
-        steps = whole;
-        ++exponent;
-    }
-    if (std::ldexp(steps, exponent - format.digits) > format.largest)
-        return sign | format.beyond;
-    if (steps < whole) // subnormal or 0
-        return sign | static_cast<std::uint32_t>(steps);
-    return sign | static_cast<std::uint32_t>(exponent - format.lowestExponent + 1) << format.digits | static_cast<std::uint32_t>(steps - whole);
+    // A double below its own normal numbers rounds to 0 like any number that small, so its lacking leading digit does not matter.
+    const int exponent = static_cast<int>(bits >> 52 & 0x7ffu) - 1023;
+    const std::uint64_t significand = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
+    const int place = exponent > format.lowestExponent ? exponent : format.lowestExponent;
+    const int dropped = 52 - format.digits + place - exponent; // bits of the significand below the last digit
+    if (x == 0 || dropped > 53)
+        return sign; // less than half of the smallest number
+    const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
+    const std::uint64_t rest = significand & (2 * half - 1);
+    std::uint64_t steps = significand >> dropped;
+    steps += rest > half || (rest == half && steps % 2 == 1);
+    // With its leading digit, a normal number's steps carry into the exponent by themselves, and so does a rounding up to the next power of two.
+    const std::uint64_t size = (static_cast<std::uint64_t>(place - format.lowestExponent) << format.digits) + steps;
+    return sign | (size > format.largest ? format.beyond : static_cast<std::uint32_t>(size));
 }
 
 template <class Stored>

@@ -12,6 +12,15 @@ namespace {
 /// x / y, 0 for 0/0; `y` is 0 only where `x` is.
 double ratio(Wide x, Wide y) { return isZero(y) ? 0 : toDouble(x / y); }
 
+/// Sum of (d - slope * a)^2. From the sums where little cancels, which is exact for blocks of any magnitude; else from the fit.
+Wide residualOf(const ChunkAccumulator& sums)
+{
+    if (isZero(sums.aa))
+        return sums.dd;
+    const Wide direct = sums.dd - sums.ad * sums.ad / sums.aa;
+    return direct < sums.dd * wide(1.0 / 16) ? sums.fit.residual : direct;
+}
+
 SideStatistics finishedSide(const SideAccumulator& side, Wide pairedSquares, DType dtype)
 {
     SideStatistics result;
@@ -91,7 +100,7 @@ PairStatistics finished(const ChunkAccumulator& sums, const HistogramAccumulator
     if (!zeroA)
         result.bestScale = toDouble(sums.ab / sums.aa);
     if (!zeroB)
-        result.scaleResidual = toDouble(root(sums.fit.residual) / normB);
+        result.scaleResidual = toDouble(root(residualOf(sums)) / normB);
     result.factorZ = ratio(sums.ad, root(sums.aadd));
     result.biasZ = ratio(sums.d, normD);
     return result;

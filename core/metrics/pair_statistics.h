@@ -59,6 +59,13 @@ struct NarrowerComparison {
     bool operator==(const NarrowerComparison&) const = default;
 };
 
+/// Of |d| over finite pairs (percentiles.h says how they are defined).
+struct Percentiles {
+    double p50 = 0, p90 = 0, p99 = 0, p999 = 0; ///< p999: 99.9 %
+
+    bool operator==(const Percentiles&) const = default;
+};
+
 struct PairStatistics {
     std::int64_t count = 0;       ///< elements (masked: those counted)
     std::int64_t finite = 0;      ///< finite on both sides
@@ -93,6 +100,7 @@ struct PairStatistics {
     Histogram relHistogram; ///< |d| / max(|a|, |b|)
     Histogram ulpHistogram; ///< steps between a and b (ulp.h); integers: |d|
 
+    std::optional<Percentiles> percentiles; ///< on request
     std::optional<NarrowerComparison> narrower; ///< if both sides are floating (or complex) and their types differ
 
     std::string_view backend; ///< name of the one that computed this
@@ -104,6 +112,7 @@ struct MeasureOptions {
     double rtol = 1.3e-6, atol = 1e-5; ///< torch.testing.assert_close for float32; neither negative nor NaN
     int threads = 0;                   ///< at most this many; 0: as many as oneTBB gives
     bool histograms = true;            ///< form the histograms
+    bool percentiles = false;          ///< find the percentiles of |d|, exactly: reads the pair up to four times more
     bool narrower = true;              ///< compare in the narrower type too, where types differ
 };
 

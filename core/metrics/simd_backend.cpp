@@ -23,7 +23,7 @@
 // last bits depend on the instruction set; on one machine they repeat.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/metrics/simd_backend.cpp"
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4) // SSE2 for all who lack AVX2
+#define HWY_DISABLED_TARGETS HWY_SSSE3 // hardly any processor has it without SSE4
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file again for each instruction set.
 #include "core/metrics/simd_block_inl.h"

@@ -46,13 +46,33 @@ inline void decodeBFloat16(const std::byte* bytes, std::size_t n, float* out)
     decodeEach<BFloat16Bits>(bytes, i, n, out);
 }
 
+template <class DF>
+HWY_INLINE hn::VFromD<DF> floatsOfFloat16(DF df, const std::byte* bytes, std::size_t at)
+{
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86
+    return hn::PromoteTo(df, hn::LoadU(hn::Rebind<hwy::float16_t, DF>(), reinterpret_cast<const hwy::float16_t*>(bytes) + at));
+#else
+    // Highway 1.0.3 takes infinity and NaN for numbers where the processor does not convert.
+    const hn::RebindToUnsigned<DF> du;
+    const hn::RebindToSigned<DF> di;
+    const auto bits = hn::PromoteTo(du, hn::LoadU(hn::Rebind<std::uint16_t, DF>(), reinterpret_cast<const std::uint16_t*>(bytes) + at));
+    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000u)));
+    const auto size = hn::BitCast(di, hn::And(bits, hn::Set(du, 0x7fffu)));
+    const auto offset = hn::Set(di, 112 << 23);
+    const auto normal = hn::Add(hn::ShiftLeft<13>(size), offset);
+    const auto subnormal = hn::BitCast(di, hn::Mul(hn::ConvertTo(df, size), hn::Set(df, 0x1p-24f)));
+    const auto special = hn::IfThenElseZero(hn::Gt(size, hn::Set(di, 0x7bff)), offset);
+    const auto wide = hn::IfThenElse(hn::Lt(size, hn::Set(di, 0x400)), subnormal, hn::Add(normal, special));
+    return hn::BitCast(df, hn::Or(hn::BitCast(du, wide), sign));
+#endif
+}
+
 inline void decodeFloat16(const std::byte* bytes, std::size_t n, float* out)
 {
     const hn::ScalableTag<float> df;
-    const hn::Rebind<hwy::float16_t, decltype(df)> dh;
     std::size_t i = 0;
     for (; i + hn::Lanes(df) <= n; i += hn::Lanes(df))
-        hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(bytes) + i)), df, out + i);
+        hn::StoreU(floatsOfFloat16(df, bytes, i), df, out + i);
     decodeEach<Float16Bits>(bytes, i, n, out);
 }
 

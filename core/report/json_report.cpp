@@ -39,6 +39,23 @@ Json sideJson(const metrics::SideStatistics& s)
              { "negative_inf", s.negativeInf } };
 }
 
+Json histogramJson(const metrics::Histogram& h)
+{
+    return { { "zero", h.zero }, { "first_exponent", h.first }, { "counts", h.counts } };
+}
+
+Json narrowerJson(const metrics::NarrowerComparison& n)
+{
+    return { { "dtype", name(n.dtype) },
+             { "finite", n.finite },
+             { "bit_equal", n.bitEqual },
+             { "allclose_violations", n.allcloseViolations },
+             { "max_abs", number(n.maxAbs.value) },
+             { "mean_abs", number(n.meanAbs) },
+             { "rel_l2", number(n.relL2) },
+             { "ulp_histogram", histogramJson(n.ulpHistogram) } };
+}
+
 Json metricsJson(const diagnose::LaneMeasurement& lane)
 {
     const auto& s = lane.statistics;
@@ -63,6 +80,16 @@ Json metricsJson(const diagnose::LaneMeasurement& lane)
     if (!lane.sameBytes) {
         out["max_abs_at"] = extremum(s.maxAbs);
         out["max_rel_at"] = extremum(s.maxRel);
+        out["abs_histogram"] = histogramJson(s.absHistogram);
+        out["rel_histogram"] = histogramJson(s.relHistogram);
+        out["ulp_histogram"] = histogramJson(s.ulpHistogram);
+    }
+    if (s.percentiles) {
+        const auto& p = *s.percentiles;
+        out["abs_percentiles"] = { { "p50", number(p.p50) }, { "p90", number(p.p90) }, { "p99", number(p.p99) }, { "p99_9", number(p.p999) } };
+    }
+    if (s.narrower) {
+        out["narrower"] = narrowerJson(*s.narrower);
     }
     out["reference"] = sideJson(s.a);
     out["candidate"] = sideJson(s.b);

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 // Whole comparisons: healthy splits agree, defects are found where they are, and what goes wrong on the way is said.
 namespace forkpoint::compare {
 namespace {
@@ -150,6 +152,59 @@ TEST(Defects, ANaNForksWhereItAppears)
 }
 
 // ------------------------------------------------------------------------------------------------ options and errors
+
+TEST(Options, ReadAllMeasuresWhatTheDigestsCallEqual)
+{
+    Recorded a({}), b({});
+    Options options;
+    options.measurer.readAll = true;
+    const Compared compared(a.side(), b.side(), options);
+    EXPECT_EQ(compared.severity(), Severity::Identical);
+    std::size_t read = 0;
+    for (std::size_t i = 0; i < compared.snapshot().pairs(); ++i) {
+        const auto* lane = compared.snapshot().result(i).worstLane();
+        ASSERT_TRUE(lane);
+        EXPECT_FALSE(lane->sameBytes);
+        EXPECT_EQ(lane->statistics.backend, metrics::activeBackend().name());
+        EXPECT_EQ(lane->statistics.absHistogram.zero, lane->statistics.finite);
+        ++read;
+    }
+    EXPECT_GT(read, 0u);
+}
+
+TEST(Options, ReadAllFindsBytesThatAreNotWhatTheDigestSays)
+{
+    Recorded a({}), b({});
+    auto sideA = a.side(), sideB = b.side();
+    const auto file = b.run.path() / "rank00000" / "tensors-0000.bin";
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(0);
+    const float wrong = 1e30f; // the first number of the first tensor
+    bytes.write(reinterpret_cast<const char*>(&wrong), sizeof wrong);
+    bytes.close();
+    Options options;
+    options.measurer.readAll = true;
+    EXPECT_EQ(Compared(sideA, sideB).severity(), Severity::Identical);
+    EXPECT_GE(Compared(sideA, sideB, options).severity(), Severity::Drift);
+}
+
+TEST(Options, Percentiles)
+{
+    Recorded a({}), b({ .world = 2 });
+    Options options;
+    options.measurer.percentiles = true;
+    const Compared compared(a.side(), b.side(), options);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < compared.snapshot().pairs(); ++i) {
+        const auto* lane = compared.snapshot().result(i).worstLane();
+        if (!lane || lane->sameBytes)
+            continue;
+        ASSERT_TRUE(lane->statistics.percentiles);
+        EXPECT_LE(lane->statistics.percentiles->p999, lane->statistics.maxAbs.value);
+        ++found;
+    }
+    EXPECT_GT(found, 0u);
+}
 
 TEST(Options, AStepOffset)
 {

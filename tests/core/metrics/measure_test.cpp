@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include "implementations.h"
 #include "reference.h"
 
+#include "core/metrics/backend.h"
 #include "core/tensor/composed_sources.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +26,8 @@ using test::tensorOf;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-PairStatistics measured(const TestTensor& a, const TestTensor& b, const MeasureOptions& options = {})
+/// By the backend that is chosen.
+PairStatistics measuredOnce(const TestTensor& a, const TestTensor& b, const MeasureOptions& options)
 {
     const auto result = measure(a, b, options);
     if (!result) {
@@ -34,9 +37,23 @@ PairStatistics measured(const TestTensor& a, const TestTensor& b, const MeasureO
     return *result;
 }
 
+/// By the scalar backend; the others must agree.
+PairStatistics measured(const TestTensor& a, const TestTensor& b, const MeasureOptions& options = {})
+{
+    EXPECT_TRUE(selectBackend("scalar"));
+    const PairStatistics expected = measuredOnce(a, b, options);
+    test::withEachImplementation([&](const test::Implementation& by) {
+        const PairStatistics got = measuredOnce(a, b, options);
+        EXPECT_EQ(got.backend, by.backend);
+        test::expectAgrees(got, expected);
+    });
+    return expected;
+}
+
 void expectAsReference(const TestTensor& a, const TestTensor& b, const MeasureOptions& options = {})
 {
-    test::expectAgrees(measured(a, b, options), test::referenceStatistics(a, b, nullptr, options));
+    const PairStatistics expected = test::referenceStatistics(a, b, nullptr, options);
+    test::withEachImplementation([&](const test::Implementation&) { test::expectAgrees(measuredOnce(a, b, options), expected); });
 }
 
 /// `tensor` with the lowest bits of a third of its numbers changed: what rounding elsewhere does.
@@ -103,13 +120,15 @@ TEST_P(EveryType, anyAlignment)
 {
     const TestTensor a = ordinary(GetParam(), 1000, 21);
     const TestTensor b = jittered(a, 22);
-    const auto expected = test::bitsOf(measured(a, b));
-    for (std::size_t shift = 1; shift < 16; ++shift) {
-        TestTensor shiftedA = a, shiftedB = b;
-        shiftedA.shift(shift);
-        shiftedB.shift(16 - shift);
-        EXPECT_EQ(test::bitsOf(measured(shiftedA, shiftedB)), expected) << shift;
-    }
+    test::withEachImplementation([&](const test::Implementation&) {
+        const auto expected = test::bitsOf(measuredOnce(a, b, {}));
+        for (std::size_t shift = 1; shift < 16; ++shift) {
+            TestTensor shiftedA = a, shiftedB = b;
+            shiftedA.shift(shift);
+            shiftedB.shift(16 - shift);
+            EXPECT_EQ(test::bitsOf(measuredOnce(shiftedA, shiftedB, {})), expected) << shift;
+        }
+    });
 }
 
 TEST_P(EveryType, masks)
@@ -124,9 +143,12 @@ TEST_P(EveryType, masks)
             for (std::byte& byte : bytes)
                 byte = static_cast<std::byte>(random() % 100 < keep ? 1 + random() % 255 : 0);
             const TestTensor mask(keep % 2 == 0 ? DType::UInt8 : DType::Bool, {size}, bytes);
-            const auto got = measureMasked(a, b, mask);
-            ASSERT_TRUE(got) << got.error().text();
-            test::expectAgrees(*got, test::referenceStatistics(a, b, &mask, {}));
+            const PairStatistics expected = test::referenceStatistics(a, b, &mask, {});
+            test::withEachImplementation([&](const test::Implementation&) {
+                const auto got = measureMasked(a, b, mask);
+                ASSERT_TRUE(got) << got.error().text();
+                test::expectAgrees(*got, expected);
+            });
         }
     }
 }
@@ -173,11 +195,13 @@ TEST_P(EveryType, resultsDoNotDependOnThreads)
     const TestTensor b = jittered(a, 62);
     a.cutEvery(777);
     const oneapi::tbb::global_control more(oneapi::tbb::global_control::max_allowed_parallelism, 8); // also where there are two cores
-    const auto expected = test::bitsOf(measured(a, b, {.threads = 1}));
-    for (const int threads : {0, 1, 2, 3, 4, 7}) {
-        for (int repeat = 0; repeat < 4; ++repeat)
-            ASSERT_EQ(test::bitsOf(measured(a, b, {.threads = threads})), expected) << threads << " threads";
-    }
+    test::withEachImplementation([&](const test::Implementation&) {
+        const auto expected = test::bitsOf(measuredOnce(a, b, {.threads = 1}));
+        for (const int threads : {0, 2, 3, 4, 7}) {
+            for (int repeat = 0; repeat < 2; ++repeat)
+                ASSERT_EQ(test::bitsOf(measuredOnce(a, b, {.threads = threads})), expected) << threads << " threads";
+        }
+    });
 }
 
 TEST(Measure, emptyTensorsGiveTheNeutralResult)
