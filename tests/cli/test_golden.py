@@ -121,7 +121,7 @@ class GoldenTest(CommandLineTest):
         """Values that scripts read: verdict, fork and its pair."""
         text = ""
         for name, arguments in (("healthy", HEALTHY), ("sumloss", SUM_LOSS), ("fault", FAULT)):
-            report = self.compare_json(*arguments)
+            report = self.compare_json(*arguments, "--backend", "scalar")  # the last digits of sums depend on simd's instruction set
             fork = report["verdict"]["fork"]
             pair = next((pair for pair in report["pairs"] if fork and pair["id"] == fork["pair"]), None)
             chosen = {"verdict": report["verdict"], "pair": pair, "curves": report["curves"], "notes": report["notes"]}
