@@ -12,10 +12,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <fstream>
-#include <set>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -37,7 +36,7 @@ long memoryOf(const std::string& what)
 }
 
 /// Writes a bundle of one large tensor; smooth numbers, so that they compress.
-void writeLarge(const std::filesystem::path& folder, int seed)
+bool writeLarge(const std::filesystem::path& folder, int seed)
 {
     std::vector<float> numbers(static_cast<std::size_t>(kRows * kColumns));
     for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -51,9 +50,9 @@ void writeLarge(const std::filesystem::path& folder, int seed)
     record.shape = {kRows, kColumns};
     record.bytes.emplace();
     record.bytes->codec = bundle::Codec::Zstd;
-    (void)writer.tensor(record, std::as_bytes(std::span(numbers))).value();
-    (void)writer.info({{"rank", 0}, {"world_size", 1}, {"run", "large"}, {"attempt", 0}, {"device", "cpu"}}).value();
-    (void)bundle::writeBundleInfo(folder, {{"name", "large"}, {"world_size", 1}}).value();
+    return writer.tensor(record, std::as_bytes(std::span(numbers)))
+        && writer.info({{"rank", 0}, {"world_size", 1}, {"run", "large"}, {"attempt", 0}, {"device", "cpu"}})
+        && bundle::writeBundleInfo(folder, {{"name", "large"}, {"world_size", 1}});
 }
 
 /// In a process of its own, so that this one never holds the numbers.
@@ -61,8 +60,7 @@ void writeLargeElsewhere(const std::filesystem::path& folder, int seed)
 {
     const pid_t child = ::fork();
     if (child == 0) {
-        writeLarge(folder, seed);
-        ::_exit(0);
+        ::_exit(writeLarge(folder, seed) ? 0 : 1);
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
