@@ -66,11 +66,11 @@ protected:
         return window;
     }
 
-    /// Runs `use` on the modal dialog that opens next, which it must close.
+    /// Runs `use` on the modal dialog that opens next, which it must close. None is waited for after the test.
     template <class Dialog> void whenDialogOpens(std::function<void(Dialog&)> use)
     {
-        auto* timer = new QTimer(qApp);
-        QObject::connect(timer, &QTimer::timeout, qApp, [timer, use = std::move(use)] {
+        auto* timer = new QTimer(&m_timers);
+        QObject::connect(timer, &QTimer::timeout, &m_timers, [timer, use = std::move(use)] {
             if (auto* dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget())) {
                 timer->deleteLater();
                 use(*dialog);
@@ -85,6 +85,7 @@ protected:
         return pair ? m_session.comparison()->structure().alignment.pairs[*pair].id : std::string();
     }
 
+    QObject m_timers;
     QTemporaryDir m_folder;
     ui::JobRunner m_jobs;
     ui::Session m_session { m_jobs };

@@ -51,7 +51,7 @@ protected:
     static void click(QWidget* widget) { QTest::mouseClick(widget, Qt::LeftButton, {}, widget->rect().center()); }
     static void clickRow(QTreeView* table, int row)
     {
-        const auto index = table->model()->index(row, 1);
+        const auto index = table->model()->index(row, ui::PairModel::Name);
         table->scrollTo(index);
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(index).center());
     }
@@ -298,7 +298,7 @@ TEST_F(WindowTest, EveryActionHasItsOwnKeyAndTheListNamesIt)
         }
         dialog.reject();
     });
-    key(Qt::Key_Question, Qt::ShiftModifier);
+    key(Qt::Key_Question); // on an X server Qt itself tries the key with and without Shift
     EXPECT_EQ(listed, expected);
     EXPECT_GT(listed.size(), 15);
 }
