@@ -38,6 +38,8 @@ protected:
         m_window = std::make_unique<ui::MainWindow>(m_session, look);
         m_window->resize(1300, 800);
         m_window->show();
+        EXPECT_TRUE(QTest::qWaitForWindowExposed(m_window.get()));
+        m_window->activateWindow(); // a bare X server has no window manager that would
         EXPECT_TRUE(QTest::qWaitForWindowActive(m_window.get()));
         return *m_window;
     }

@@ -151,12 +151,12 @@ QString capitalised(QString text)
 
 } // namespace
 
-GateTallies tallyGates(const compare::Snapshot& comparison)
+GateTallies tallyGates(const compare::Snapshot& comparison, std::optional<int> step)
 {
     GateTallies tallies;
     const auto& pairs = comparison.structure().alignment.pairs;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-        if (pairs[i].status == align::PairStatus::NotObserved) {
+        if (pairs[i].status == align::PairStatus::NotObserved || (step && pairs[i].key.step != *step)) {
             continue;
         }
         auto& tally = tallies[static_cast<std::size_t>(diagnose::gateOf(pairs[i].key))];
@@ -185,14 +185,16 @@ GateTallies tallyGates(const compare::Snapshot& comparison)
             break;
         }
     }
-    for (std::size_t g = 0; g < tallies.size(); ++g) {
-        auto& tally = tallies[g];
+    for (auto& tally : tallies) {
         tally.state = tally.all() == 0        ? GateState::NotRecorded
             : tally.all() == tally.unmatched  ? GateState::NotCompared
             : tally.above + tally.invalid > 0 ? GateState::Differs
                                               : GateState::Ok;
-        if (comparison.outcome()) {
-            tally.state = comparison.outcome()->verdict.gates[g].state;
+    }
+    if (const auto* outcome = comparison.outcome(); outcome && outcome->verdict.fork) {
+        const auto& key = pairs[outcome->verdict.fork->pair].key;
+        if (!step || key.step == *step) {
+            tallies[static_cast<std::size_t>(diagnose::gateOf(key))].state = GateState::Fork;
         }
     }
     const auto context = countContext(comparison);

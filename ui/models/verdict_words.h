@@ -20,7 +20,8 @@ struct GateTally {
     std::size_t all() const { return identical + noise + above + unmatched + invalid + pending; }
 };
 using GateTallies = std::array<GateTally, diagnose::kGates>;
-GateTallies tallyGates(const compare::Snapshot& comparison);
+/// Of one step; nullopt: of all.
+GateTallies tallyGates(const compare::Snapshot& comparison, std::optional<int> step);
 
 /// Differing entries of environment and configuration, unexpected ones and all; -1 if nothing was recorded.
 struct ContextCount {

@@ -7,36 +7,19 @@
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
 #include "ui/window/elided_label.h"
+#include "ui/window/row_delegate.h"
 
 #include <QHeaderView>
 #include <QLabel>
 #include <QPainter>
 #include <QScrollArea>
 #include <QSignalBlocker>
-#include <QStyledItemDelegate>
 #include <QTreeView>
 #include <QVBoxLayout>
 
 namespace forkpoint::ui {
 
 namespace {
-
-/// Rows with room to breathe.
-class RowDelegate : public QStyledItemDelegate {
-public:
-    using QStyledItemDelegate::QStyledItemDelegate;
-    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
-    {
-        return { QStyledItemDelegate::sizeHint(option, index).width(), option.fontMetrics.height() + 5 };
-    }
-
-protected:
-    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override
-    {
-        QStyledItemDelegate::initStyleOption(option, index);
-        option->state &= ~QStyle::State_HasFocus;
-    }
-};
 
 /// A table as tall as its rows, so that the panel scrolls as one.
 class FittedTable : public QTreeView {

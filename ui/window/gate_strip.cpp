@@ -48,7 +48,7 @@ QString tipOf(diagnose::Gate gate, const GateTally& tally, const compare::Snapsh
                                      .arg(context.unexpected)
                                      .arg(context.all - context.unexpected));
     } else if (tally.all() > 0) {
-        text += QLatin1Char('\n') + gateDetail(tally) + QLatin1Char('\n') + GateStrip::tr("Over all compared steps. Click to show only this phase.");
+        text += QLatin1Char('\n') + gateDetail(tally) + QLatin1Char('\n') + GateStrip::tr("In the selected step. Click to show only this phase.");
     }
     return text;
 }
@@ -189,13 +189,14 @@ GateStrip::GateStrip(Session& session, QWidget* parent)
     connect(&session, &Session::resultsChanged, this, &GateStrip::refresh);
     connect(&session, &Session::verdictReady, this, &GateStrip::refresh);
     connect(&session, &Session::gateSelected, this, &GateStrip::refresh);
+    connect(&session, &Session::stepSelected, this, &GateStrip::refresh);
     refresh();
 }
 
 void GateStrip::refresh()
 {
     const auto& comparison = m_session.comparison();
-    const auto tallies = comparison ? tallyGates(*comparison) : GateTallies {};
+    const auto tallies = comparison ? tallyGates(*comparison, m_session.selection().step) : GateTallies {};
     for (std::size_t g = 0; g < diagnose::kGates; ++g) {
         const auto gate = static_cast<diagnose::Gate>(g);
         m_buttons[g]->setTally(tallies[g], comparison ? countsOf(gate, tallies[g], *comparison) : QString(),

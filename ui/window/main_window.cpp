@@ -85,7 +85,7 @@ MainWindow::MainWindow(Session& session, Look look, QWidget* parent)
 {
     setObjectName(QStringLiteral("forkpoint"));
     setAcceptDrops(true);
-    setMinimumSize(760, 480);
+    setMinimumSize(960, 600);
     resize(1440, 900);
     followSession();
     m_pages = new QStackedWidget;

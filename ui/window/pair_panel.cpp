@@ -228,7 +228,10 @@ PairPanel::PairPanel(Session& session, PairModel& model, Form form, QWidget* par
     }
     m_filter.setShortHeaders(form == Form::Narrow);
     m_table->viewport()->installEventFilter(this);
-    layout->addWidget(m_table, 1);
+    auto* inset = new QHBoxLayout;
+    inset->setContentsMargins(form == Form::Wide ? 7 : 0, 0, 0, 0);
+    inset->addWidget(m_table);
+    layout->addLayout(inset, 1);
     m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
     m_empty->setContentsMargins(16, 24, 16, 24);
     layout->addWidget(m_empty, 1);
