@@ -13,6 +13,16 @@
     </message>
 </context>
 <context>
+    <name>GraphWords</name>
+    <message numerus="yes">
+        <source>and %n more</source>
+        <translation>
+            <numerusform>and %n more</numerusform>
+            <numerusform>and %n more</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>PairWords</name>
     <message numerus="yes">
         <source>%n rank(s)</source>
@@ -109,6 +119,23 @@
         <translation>
             <numerusform>Its one recorded input agrees:</numerusform>
             <numerusform>Its %n recorded inputs agree:</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::GraphView</name>
+    <message numerus="yes">
+        <source>%n producer(s)</source>
+        <translation>
+            <numerusform>%n producer</numerusform>
+            <numerusform>%n producers</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n consumer(s)</source>
+        <translation>
+            <numerusform>%n consumer</numerusform>
+            <numerusform>%n consumers</numerusform>
         </translation>
     </message>
 </context>

@@ -25,6 +25,129 @@
     </message>
 </context>
 <context>
+    <name>Curves</name>
+    <message>
+        <source>%1: %2 NaN, %3 Inf</source>
+        <translation>%1：%2 个 NaN，%3 个 Inf</translation>
+    </message>
+    <message>
+        <source>%1: %2 NaN</source>
+        <translation>%1：%2 个 NaN</translation>
+    </message>
+    <message>
+        <source>%1: %2 Inf</source>
+        <translation>%1：%2 个 Inf</translation>
+    </message>
+    <message>
+        <source>one rank</source>
+        <translation>单个 rank</translation>
+    </message>
+    <message>
+        <source>the same on %1 ranks</source>
+        <translation>%1 个 rank 上相同</translation>
+    </message>
+    <message>
+        <source>mean over %1 ranks</source>
+        <translation>%1 个 rank 的平均</translation>
+    </message>
+    <message>
+        <source>sum over %1 ranks</source>
+        <translation>%1 个 rank 的总和</translation>
+    </message>
+    <message>
+        <source>%1, mean over micro-steps</source>
+        <translation>%1，微步取平均</translation>
+    </message>
+    <message>
+        <source>%1, sum over micro-steps</source>
+        <translation>%1，微步求和</translation>
+    </message>
+    <message>
+        <source>as logged by the first rank</source>
+        <translation>第一个 rank 所记录</translation>
+    </message>
+    <message>
+        <source>A: %1; B: %2</source>
+        <translation>A：%1；B：%2</translation>
+    </message>
+    <message>
+        <source>The tensor that backward() started from, of the whole step.</source>
+        <translation>backward() 的起点张量，整步的值。</translation>
+    </message>
+    <message>
+        <source>A: %1</source>
+        <translation>A：%1</translation>
+    </message>
+    <message>
+        <source>B: %1</source>
+        <translation>B：%1</translation>
+    </message>
+    <message>
+        <source>How ranks and micro-steps add up is read off the losses of the first compared step and used for every step.</source>
+        <translation>rank 与微步如何合并，由第一个被比较步的 loss 判定，并用于所有步。</translation>
+    </message>
+    <message>
+        <source>Onset: the first step whose relative difference is above 100 times the floor that rounding explains.</source>
+        <translation>起点：相对差异首次超过舍入底噪 100 倍的步。</translation>
+    </message>
+    <message>
+        <source>As the first recorded rank of each run logged it. Only the loss sets an onset.</source>
+        <translation>取每次运行第一个已记录 rank 的值。只有 loss 会给出起点。</translation>
+    </message>
+    <message>
+        <source>Relative difference: |B - A| / max(|A|, |B|).</source>
+        <translation>相对差异：|B - A| / max(|A|, |B|)。</translation>
+    </message>
+    <message>
+        <source>Steps are numbered as in A; step n of A is step n + %1 of B.</source>
+        <translation>步号以 A 为准；A 的第 n 步是 B 的第 n + %1 步。</translation>
+    </message>
+    <message>
+        <source>A did not record this scalar.</source>
+        <translation>A 没有记录此标量。</translation>
+    </message>
+    <message>
+        <source>B did not record this scalar.</source>
+        <translation>B 没有记录此标量。</translation>
+    </message>
+    <message>
+        <source>Not all ranks of both runs are here: a single rank&apos;s log sets no onset.</source>
+        <translation>两次运行的 rank 不全：单个 rank 的记录不给出起点。</translation>
+    </message>
+    <message>
+        <source>No onset: the losses agree within 100 times the floor at every common step.</source>
+        <translation>没有起点：所有共同步的 loss 都在底噪 100 倍以内一致。</translation>
+    </message>
+    <message>
+        <source>The log axis hides values at or below zero: %1 of A, %2 of B.</source>
+        <translation>对数轴隐藏了小于等于零的值：A 有 %1 个，B 有 %2 个。</translation>
+    </message>
+    <message>
+        <source>The log axis of |B - A| hides %1 steps with equal values.</source>
+        <translation>|B - A| 的对数轴隐藏了 %1 个数值相等的步。</translation>
+    </message>
+    <message>
+        <source>Gaps marked at the top: %1.</source>
+        <translation>顶部标出的缺口：%1。</translation>
+    </message>
+    <message>
+        <source>no value</source>
+        <translation>无值</translation>
+    </message>
+    <message>
+        <source>step %1: A %2, B %3</source>
+        <translation>第 %1 步：A %2，B %3</translation>
+    </message>
+    <message>
+        <source>, B - A %1</source>
+        <translation>，B - A %1</translation>
+    </message>
+    <message>
+        <source>, relative %1</source>
+        <translation>，相对 %1</translation>
+    </message>
+</context>
+<context>
     <name>Errors</name>
     <message>
         <source>These runs cannot be compared like this</source>
@@ -147,6 +270,104 @@
     <message>
         <source>not recorded</source>
         <translation>未记录</translation>
+    </message>
+    <message>
+        <source>not compared</source>
+        <translation>未比较</translation>
+    </message>
+</context>
+<context>
+    <name>GraphMarks</name>
+    <message>
+        <source>error, × floor</source>
+        <translation>误差，底噪倍数</translation>
+    </message>
+    <message>
+        <source>relative error</source>
+        <translation>相对误差</translation>
+    </message>
+    <message>
+        <source>new error here, × floor</source>
+        <translation>此处新增误差，底噪倍数</translation>
+    </message>
+</context>
+<context>
+    <name>GraphPainter</name>
+    <message>
+        <source>only A</source>
+        <translation>仅 A</translation>
+    </message>
+    <message>
+        <source>only B</source>
+        <translation>仅 B</translation>
+    </message>
+    <message>
+        <source>fork</source>
+        <comment>tag on the node where the runs fork</comment>
+        <translation>分叉</translation>
+    </message>
+</context>
+<context>
+    <name>GraphWords</name>
+    <message>
+        <source>not measured yet</source>
+        <translation>尚未测量</translation>
+    </message>
+    <message>
+        <source>nothing recorded here in this phase</source>
+        <translation>此阶段在这里没有记录</translation>
+    </message>
+    <message>
+        <source>%1: %2 (%3)</source>
+        <comment>severity: number (its meaning)</comment>
+        <translation>%1：%2（%3）</translation>
+    </message>
+    <message>
+        <source>%1 pending</source>
+        <translation>%1 待测</translation>
+    </message>
+    <message>
+        <source>the fork lies here</source>
+        <translation>分叉在此内部</translation>
+    </message>
+    <message>
+        <source>group, expanded</source>
+        <translation>组，已展开</translation>
+    </message>
+    <message>
+        <source>group, collapsed</source>
+        <translation>组，已折叠</translation>
+    </message>
+    <message>
+        <source>no call of it was recorded</source>
+        <translation>没有记录到它的调用</translation>
+    </message>
+    <message>
+        <source>The runs fork here.</source>
+        <translation>两次运行在此分叉。</translation>
+    </message>
+    <message numerus="yes">
+        <source>and %n more</source>
+        <translation>
+            <numerusform>另有 %n 个</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 → %2</source>
+        <comment>an edge from, to</comment>
+        <translation>%1 → %2</translation>
+    </message>
+    <message>
+        <source>only in A</source>
+        <translation>仅 A 有</translation>
+    </message>
+    <message>
+        <source>only in B</source>
+        <translation>仅 B 有</translation>
+    </message>
+    <message>
+        <source>not recorded, follows from the inputs</source>
+        <translation>未记录，由输入推得</translation>
     </message>
 </context>
 <context>
@@ -944,6 +1165,21 @@
         <comment>between clauses</comment>
         <translation>；</translation>
     </message>
+    <message>
+        <source>B = %1 × A exactly</source>
+        <translation>B 恰为 %1 × A</translation>
+    </message>
+</context>
+<context>
+    <name>Words</name>
+    <message>
+        <source>only in A</source>
+        <translation>仅 A 有</translation>
+    </message>
+    <message>
+        <source>only in B</source>
+        <translation>仅 B 有</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::ContextView</name>
@@ -994,6 +1230,207 @@
     <message>
         <source>Environment, configuration and code are recorded and do not differ.</source>
         <translation>环境、配置与代码均有记录，且没有差异。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::CurveLegend</name>
+    <message>
+        <source>Legend: A %1, B %2, B - A</source>
+        <translation>图例：A %1，B %2，B - A</translation>
+    </message>
+    <message>
+        <source>B - A</source>
+        <translation>B - A</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source> (relative %1)</source>
+        <translation>（相对 %1）</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::CurvePlot</name>
+    <message>
+        <source>onset: step %1</source>
+        <translation>起点：第 %1 步</translation>
+    </message>
+    <message>
+        <source>|B - A|</source>
+        <translation>|B - A|</translation>
+    </message>
+    <message>
+        <source>B - A</source>
+        <translation>B - A</translation>
+    </message>
+    <message>
+        <source>recorded step %1: click to select it</source>
+        <translation>已记录的第 %1 步：单击选中</translation>
+    </message>
+    <message>
+        <source>no step that both runs have</source>
+        <translation>两次运行没有共同的步</translation>
+    </message>
+    <message>
+        <source>A and B are equal at every common step</source>
+        <translation>A 与 B 在所有共同步上相等</translation>
+    </message>
+    <message>
+        <source>nothing that can be drawn</source>
+        <translation>没有可画的内容</translation>
+    </message>
+    <message>
+        <source>no value above zero for a log axis</source>
+        <translation>对数轴上没有大于零的值</translation>
+    </message>
+    <message>
+        <source>no finite value</source>
+        <translation>没有有限值</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::CurvesView</name>
+    <message>
+        <source>Curves</source>
+        <translation>曲线</translation>
+    </message>
+    <message>
+        <source>Scalar</source>
+        <translation>标量</translation>
+    </message>
+    <message>
+        <source>log</source>
+        <translation>对数</translation>
+    </message>
+    <message>
+        <source>Logarithmic axis for A and B. Values at or below zero cannot be shown on it; their number is told below.</source>
+        <translation>A 与 B 用对数轴。小于等于零的值无法显示；其个数见下方说明。</translation>
+    </message>
+    <message>
+        <source>Logarithmic values</source>
+        <translation>数值取对数</translation>
+    </message>
+    <message>
+        <source>log |B - A|</source>
+        <translation>对数 |B - A|</translation>
+    </message>
+    <message>
+        <source>Logarithmic axis for the size of the difference. Steps with equal values cannot be shown on it.</source>
+        <translation>差异大小用对数轴。数值相等的步无法显示。</translation>
+    </message>
+    <message>
+        <source>Logarithmic difference</source>
+        <translation>差异取对数</translation>
+    </message>
+    <message>
+        <source>smooth</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Smoothing</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>Show all steps and values (Home, or a double click)</source>
+        <translation>显示全部步与数值（Home 键或双击）</translation>
+    </message>
+    <message>
+        <source>Plot of A, B and B - A over the steps</source>
+        <translation>A、B 与 B - A 随步变化的曲线</translation>
+    </message>
+    <message>
+        <source>Previous recorded step</source>
+        <translation>上一个已记录的步</translation>
+    </message>
+    <message>
+        <source>Next recorded step</source>
+        <translation>下一个已记录的步</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>放大</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Copy picture of the curves</source>
+        <translation>复制曲线图</translation>
+    </message>
+    <message>
+        <source>No loss was recorded, so there is no onset.</source>
+        <translation>没有记录 loss，因此没有起点。</translation>
+    </message>
+    <message>
+        <source>Open two runs to see their curves.</source>
+        <translation>打开两次运行即可看到曲线。</translation>
+    </message>
+    <message>
+        <source>The curves appear when the runs are compared.</source>
+        <translation>比较完成后显示曲线。</translation>
+    </message>
+    <message>
+        <source>The comparison was stopped before it came to the curves.</source>
+        <translation>比较在得出曲线之前被停止。</translation>
+    </message>
+    <message>
+        <source>There are no curves: the runs could not be compared.</source>
+        <translation>没有曲线：无法比较这两次运行。</translation>
+    </message>
+    <message>
+        <source>No scalars were recorded.
+
+The recorder writes the loss of every step by itself when backward() runs; other numbers are added in the training script:
+rec.scalar(&quot;grad_norm&quot;, value)
+
+To record a run:
+forkpoint-cli record -o RUN -- COMMAND</source>
+        <translation>没有记录标量。
+
+记录器会在 backward() 运行时自动记下每一步的 loss；其他数值可在训练脚本中添加：
+rec.scalar(&quot;grad_norm&quot;, value)
+
+记录一次运行：
+forkpoint-cli record -o RUN -- COMMAND</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>%1 points</source>
+        <translation>%1 点</translation>
+    </message>
+    <message>
+        <source>Moving average, off. The recorded line stays below it.</source>
+        <translation>滑动平均，已关闭。原始曲线保留在下方。</translation>
+    </message>
+    <message>
+        <source>Exponential moving average, weight of the past %1. The recorded line stays below it; the readout is of recorded values.</source>
+        <translation>指数滑动平均，历史权重 %1。原始曲线保留在下方；读数取自原始值。</translation>
+    </message>
+    <message>
+        <source>A %1</source>
+        <translation>A %1</translation>
+    </message>
+    <message>
+        <source>B %1</source>
+        <translation>B %1</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>smoothed over %1</source>
+        <translation>平滑范围 %1</translation>
     </message>
 </context>
 <context>
@@ -1148,10 +1585,6 @@
         <translation>无需解释：没有超出底噪的张量对。</translation>
     </message>
     <message>
-        <source>This version does not compute explanations. What is known of the fork:</source>
-        <translation>此版本尚不能给出解释。关于分叉点已知：</translation>
-    </message>
-    <message>
         <source>Select the fork point.</source>
         <translation>选中分叉点。</translation>
     </message>
@@ -1179,6 +1612,14 @@
         <source>(first %1)</source>
         <translation>（前 %1 个）</translation>
     </message>
+    <message>
+        <source>The first pair above the floor whose inputs agree:</source>
+        <translation>输入一致而结果超过底噪的第一对张量：</translation>
+    </message>
+    <message>
+        <source>The first pair above the floor:</source>
+        <translation>超过底噪的第一对张量：</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::GateStrip</name>
@@ -1196,16 +1637,171 @@
         <translation>环境、配置与代码有 %1 项意外差异，%2 项预期差异。</translation>
     </message>
     <message>
-        <source>Over all compared steps. Click to show only this phase.</source>
-        <translation>统计全部已比较的步。点击只显示此阶段。</translation>
-    </message>
-    <message>
         <source>Gates of the step</source>
         <translation>一步的各个关口</translation>
     </message>
     <message>
         <source>Click for what was not seen, and why.</source>
         <translation>点击查看未看到的内容及原因。</translation>
+    </message>
+    <message>
+        <source>In the selected step. Click to show only this phase.</source>
+        <translation>仅统计所选的步。单击只显示此阶段。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::GraphCanvas</name>
+    <message>
+        <source>Graph</source>
+        <translation>计算图</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::GraphLegend</name>
+    <message>
+        <source>Legend of the graph</source>
+        <translation>计算图图例</translation>
+    </message>
+    <message>
+        <source>only A or B</source>
+        <translation>仅 A 或 B</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::GraphMinimap</name>
+    <message>
+        <source>Overview of the graph</source>
+        <translation>计算图总览</translation>
+    </message>
+    <message>
+        <source>The whole graph; drag to move the view.</source>
+        <translation>整个计算图；拖动可移动视图。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::GraphView</name>
+    <message>
+        <source>Graph</source>
+        <translation>计算图</translation>
+    </message>
+    <message>
+        <source>Search  Ctrl+F</source>
+        <translation>搜索  Ctrl+F</translation>
+    </message>
+    <message>
+        <source>Part of a name or class, or a regular expression between slashes. Enter: next, Shift+Enter: previous, Esc: clear.</source>
+        <translation>名称或类名的一部分，或写在斜杠之间的正则表达式。Enter：下一个，Shift+Enter：上一个，Esc：清除。</translation>
+    </message>
+    <message>
+        <source>Search in the graph</source>
+        <translation>在计算图中搜索</translation>
+    </message>
+    <message>
+        <source>Expand to the fork</source>
+        <translation>展开到分叉点</translation>
+    </message>
+    <message>
+        <source>Shows the node where the runs part.</source>
+        <translation>显示两次运行分叉的节点。</translation>
+    </message>
+    <message>
+        <source>Collapse all</source>
+        <translation>全部折叠</translation>
+    </message>
+    <message>
+        <source>Groups below the root&apos;s children become single boxes.</source>
+        <translation>根节点子级以下的组折叠为单个方框。</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>The whole graph in the view. Key 0.</source>
+        <translation>显示整个计算图。快捷键 0。</translation>
+    </message>
+    <message>
+        <source>Minimap</source>
+        <translation>缩略图</translation>
+    </message>
+    <message>
+        <source>Shows or hides the overview in the corner.</source>
+        <translation>显示或隐藏角落的总览图。</translation>
+    </message>
+    <message>
+        <source>Laying out the graph</source>
+        <translation>正在布局计算图</translation>
+    </message>
+    <message>
+        <source>The graph could not be drawn: %1</source>
+        <translation>无法绘制计算图：%1</translation>
+    </message>
+    <message>
+        <source>Reading the runs…</source>
+        <translation>正在读取运行…</translation>
+    </message>
+    <message>
+        <source>No graph: the runs could not be compared.</source>
+        <translation>没有计算图：无法比较这两次运行。</translation>
+    </message>
+    <message>
+        <source>No runs are open.</source>
+        <translation>尚未打开运行。</translation>
+    </message>
+    <message>
+        <source>No graph was recorded for this step: neither calls nor modules. All that was recorded is in the list of pairs.</source>
+        <translation>此步没有记录计算图：既没有调用也没有模块。已记录的内容都在张量对列表中。</translation>
+    </message>
+    <message>
+        <source>Laying out the graph…</source>
+        <translation>正在布局计算图…</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <comment>phase: meaning of the number</comment>
+        <translation>%1：%2</translation>
+    </message>
+    <message>
+        <source>Graph, %1</source>
+        <translation>计算图，%1</translation>
+    </message>
+    <message>
+        <source>not valid</source>
+        <comment>regular expression</comment>
+        <translation>无效</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <comment>number of a match, matches</comment>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>Collapse</source>
+        <translation>折叠</translation>
+    </message>
+    <message>
+        <source>Expand</source>
+        <translation>展开</translation>
+    </message>
+    <message>
+        <source>Focus</source>
+        <translation>聚焦</translation>
+    </message>
+    <message>
+        <source>Expand all groups</source>
+        <translation>展开所有组</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n producer(s)</source>
+        <translation>
+            <numerusform>%n 个来源</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n consumer(s)</source>
+        <translation>
+            <numerusform>%n 个去向</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -1446,6 +2042,10 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
 
 本程序使用 Qt %1（LGPL 3）、QCustomPlot（GPL 3 或更新版本）、simdjson、oneTBB 和 OpenSSL（Apache 2.0）、nlohmann/json 和 fmt（MIT）、CLI11、Zstandard 和 xxHash（BSD）以及 tl::expected（CC0）。</translation>
     </message>
+    <message>
+        <source>Curves</source>
+        <translation>曲线</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::OpenDialog</name>
@@ -1622,6 +2222,17 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
     <message>
         <source>No pair passes the filter. Clear the text, the chosen gate or the severities below.</source>
         <translation>没有符合筛选条件的张量对。请清除文本、所选关口或下方的严重程度。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::PhaseSwitch</name>
+    <message>
+        <source>Phase that the graph shows</source>
+        <translation>计算图显示的阶段</translation>
+    </message>
+    <message>
+        <source>Colours the graph by this phase of the step; once more: by the worst of all phases. Selecting a pair shows its phase.</source>
+        <translation>按此阶段为计算图着色；再按一次则取所有阶段中最严重的。选中一对张量会显示其阶段。</translation>
     </message>
 </context>
 <context>
