@@ -160,10 +160,7 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
     if (progress) {
         progress->report("measure", 1);
     }
-    std::optional<std::size_t> differing;
-    if (const auto& context = begun.structure().context) {
-        differing = static_cast<std::size_t>(std::count_if(context->begin(), context->end(), [](const auto& e) { return !e.expected; }));
-    }
+    const auto differing = diagnose::unexpectedDifferences(begun.structure().context);
     outcome.verdict = diagnose::verdict(aligned, inputs, results, differing, noise.has_value());
     outcome.curves = curves::overlay(aligned, lossFloor(aligned, results));
     comparison->finish(std::move(outcome));

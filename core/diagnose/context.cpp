@@ -98,4 +98,12 @@ std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a
     return entries;
 }
 
+std::optional<std::size_t> unexpectedDifferences(const std::optional<std::vector<ContextEntry>>& entries)
+{
+    if (!entries) {
+        return std::nullopt;
+    }
+    return static_cast<std::size_t>(std::count_if(entries->begin(), entries->end(), [](const ContextEntry& e) { return e.differs() && !e.expected; }));
+}
+
 } // namespace forkpoint::diagnose

@@ -4,6 +4,7 @@
 
 #include "core/align/side.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,5 +26,8 @@ std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, co
 
 /// The entries that differ, unexpected ones first; nullopt if neither side recorded any.
 std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a, const align::Side& b);
+
+/// Of these, how many differ and should not; nullopt as above.
+std::optional<std::size_t> unexpectedDifferences(const std::optional<std::vector<ContextEntry>>& entries);
 
 } // namespace forkpoint::diagnose

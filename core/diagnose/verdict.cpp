@@ -85,72 +85,7 @@ private:
     const std::vector<PairResult>& m_results;
 };
 
-void count(GateSummary& gate, const PairResult& result)
-{
-    switch (result.severity) {
-    case Severity::Identical:
-        ++gate.identical;
-        break;
-    case Severity::Noise:
-        ++gate.noise;
-        break;
-    case Severity::Unmatched:
-        ++gate.unmatched;
-        break;
-    case Severity::Drift:
-    case Severity::Divergent:
-        ++gate.above;
-        break;
-    case Severity::Invalid:
-        ++gate.invalid;
-        break;
-    }
-}
-
 } // namespace
-
-std::string_view name(Gate gate)
-{
-    constexpr std::array<std::string_view, kGates> names
-        = { "environment", "data", "weights", "forward", "loss", "backward", "reduce", "optimizer" };
-    return names[static_cast<std::size_t>(gate)];
-}
-
-std::string_view name(GateState state)
-{
-    switch (state) {
-    case GateState::Ok:
-        return "ok";
-    case GateState::Differs:
-        return "differs";
-    case GateState::Fork:
-        return "fork";
-    case GateState::NotCompared:
-        return "not compared";
-    case GateState::NotRecorded:
-        break;
-    }
-    return "not recorded";
-}
-
-Gate gateOf(const align::PairKey& key)
-{
-    switch (key.phase) {
-    case Phase::Start:
-        return Gate::Weights;
-    case Phase::Data:
-        return Gate::Data;
-    case Phase::Forward:
-        return key.kind == Kind::Output && (key.module == "loss" || key.module.starts_with("loss#")) ? Gate::Loss : Gate::Forward;
-    case Phase::Backward:
-        return Gate::Backward;
-    case Phase::Reduce:
-        return Gate::Reduce;
-    case Phase::Optimizer:
-        break;
-    }
-    return Gate::Optimizer;
-}
 
 Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inputs, const std::vector<PairResult>& results,
                 std::optional<std::size_t> environmentDiffers, bool measuredFloor)
@@ -165,23 +100,11 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
         out.severity = std::max(out.severity, results[i].severity);
         out.undecidable += results[i].undecidable ? 1u : 0u;
         out.pairs += isOneSided(status) ? 0u : 1u;
-        count(out.gates[static_cast<std::size_t>(gateOf(alignment.pairs[i].key))], results[i]);
     }
     out.fork = ForkFinder(alignment, inputs, results).find();
-    for (auto& gate : out.gates) {
-        const std::size_t all = gate.identical + gate.noise + gate.above + gate.unmatched + gate.invalid;
-        gate.state = all == 0          ? GateState::NotRecorded
-            : all == gate.unmatched     ? GateState::NotCompared
-            : gate.above + gate.invalid > 0 ? GateState::Differs
-                                            : GateState::Ok;
-    }
-    if (environmentDiffers) {
-        auto& environment = out.gates[static_cast<std::size_t>(Gate::Environment)];
-        environment.state = *environmentDiffers > 0 ? GateState::Differs : GateState::Ok;
-    }
-    if (out.fork) {
-        out.gates[static_cast<std::size_t>(gateOf(alignment.pairs[out.fork->pair].key))].state = GateState::Fork;
-    }
+    std::vector<Severity> severities(results.size());
+    std::transform(results.begin(), results.end(), severities.begin(), [](const PairResult& result) { return result.severity; });
+    out.gates = summariseGates(alignment, severities, { {}, out.fork ? std::optional(out.fork->pair) : std::nullopt, environmentDiffers });
     return out;
 }
 

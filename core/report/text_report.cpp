@@ -83,17 +83,22 @@ std::string gateDetail(const diagnose::GateSummary& gate)
 std::string gatesText(const compare::Snapshot& comparison, const TextOptions& options)
 {
     const auto& verdict = comparison.outcome()->verdict;
-    std::string out = heading("Gates", options);
+    const auto& alignment = comparison.structure().alignment;
+    // After a fork everything later differs: only its own step shows what still agreed.
+    const auto step = verdict.fork ? std::optional(alignment.pairs[verdict.fork->pair].key.step) : std::nullopt;
+    const diagnose::GateQuestion question { step, verdict.fork ? std::optional(verdict.fork->pair) : std::nullopt,
+                                            diagnose::unexpectedDifferences(comparison.structure().context) };
+    const auto gates = diagnose::summariseGates(alignment, comparison.severities(), question);
+    std::string out = heading(step ? fmt::format("Gates of step {}", *step) : "Gates", options);
     for (std::size_t g = 0; g < diagnose::kGates; ++g) {
-        const auto& gate = verdict.gates[g];
+        const auto& gate = gates[g];
         const Tone tone = gate.state == GateState::Ok ? Tone::Good
             : gate.state == GateState::Fork           ? Tone::Bad
             : gate.state == GateState::Differs        ? Tone::Warn
                                                       : Tone::Dim;
         std::string detail = gateDetail(gate);
-        if (static_cast<diagnose::Gate>(g) == diagnose::Gate::Environment && comparison.structure().context) {
-            const auto& context = *comparison.structure().context;
-            const auto n = std::count_if(context.begin(), context.end(), [](const auto& e) { return !e.expected; });
+        if (static_cast<diagnose::Gate>(g) == diagnose::Gate::Environment && question.environmentDiffers) {
+            const auto n = *question.environmentDiffers;
             detail = n == 0 ? "no unexpected difference" : fmt::format("{} difference{}", n, n == 1 ? "" : "s");
         }
         const std::string state(diagnose::name(gate.state));

@@ -188,19 +188,19 @@ TEST_F(ModelTest, VerdictInWords)
     EXPECT_TRUE(detail.startsWith(QStringLiteral("Relative difference 0.5, "))) << detail.toStdString();
     EXPECT_TRUE(detail.contains(QStringLiteral("B = 0.5 × A"))) << detail.toStdString();
     EXPECT_TRUE(detail.endsWith(QStringLiteral("Everything before is bit-identical."))) << detail.toStdString();
-    const auto tallies = ui::tallyGates(comparison, std::nullopt);
+    const auto tallies = ui::gatesOf(comparison, std::nullopt);
     EXPECT_EQ(tallies[static_cast<std::size_t>(diagnose::Gate::Reduce)].state, diagnose::GateState::Fork);
     EXPECT_EQ(tallies[static_cast<std::size_t>(diagnose::Gate::Reduce)].above, 4u);
     EXPECT_EQ(tallies[static_cast<std::size_t>(diagnose::Gate::Data)].identical, 2u);
     // Of a step alone: what an earlier fork does to the weights of the next step is not said of this one.
-    const auto first = ui::tallyGates(comparison, 0), second = ui::tallyGates(comparison, 1);
+    const auto first = ui::gatesOf(comparison, 0), second = ui::gatesOf(comparison, 1);
     const auto weights = static_cast<std::size_t>(diagnose::Gate::Weights), reduce = static_cast<std::size_t>(diagnose::Gate::Reduce);
     EXPECT_EQ(first[reduce].state, diagnose::GateState::Fork);
     EXPECT_EQ(first[reduce].above, 2u);
     EXPECT_EQ(first[weights].state, diagnose::GateState::Ok);
     EXPECT_EQ(second[reduce].state, diagnose::GateState::Differs);
     EXPECT_EQ(second[weights].state, diagnose::GateState::Differs);
-    const auto pending = ui::tallyGates(m_stages.all.front(), std::nullopt);
+    const auto pending = ui::gatesOf(m_stages.all.front(), std::nullopt);
     EXPECT_EQ(pending[static_cast<std::size_t>(diagnose::Gate::Reduce)].pending, 4u);
 
     const QString summary = ui::summaryText(comparison, std::nullopt);

@@ -151,59 +151,15 @@ QString capitalised(QString text)
 
 } // namespace
 
-GateTallies tallyGates(const compare::Snapshot& comparison, std::optional<int> step)
+diagnose::Gates gatesOf(const compare::Snapshot& comparison, std::optional<int> step)
 {
-    GateTallies tallies;
-    const auto& pairs = comparison.structure().alignment.pairs;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        if (pairs[i].status == align::PairStatus::NotObserved || (step && pairs[i].key.step != *step)) {
-            continue;
-        }
-        auto& tally = tallies[static_cast<std::size_t>(diagnose::gateOf(pairs[i].key))];
-        if (i >= comparison.ready()) {
-            ++tally.pending;
-            continue;
-        }
-        const auto severity = comparison.result(i).severity;
-        tally.worst = std::max(tally.worst, severity);
-        switch (severity) {
-        case Severity::Identical:
-            ++tally.identical;
-            break;
-        case Severity::Noise:
-            ++tally.noise;
-            break;
-        case Severity::Unmatched:
-            ++tally.unmatched;
-            break;
-        case Severity::Drift:
-        case Severity::Divergent:
-            ++tally.above;
-            break;
-        case Severity::Invalid:
-            ++tally.invalid;
-            break;
-        }
-    }
-    for (auto& tally : tallies) {
-        tally.state = tally.all() == 0        ? GateState::NotRecorded
-            : tally.all() == tally.unmatched  ? GateState::NotCompared
-            : tally.above + tally.invalid > 0 ? GateState::Differs
-                                              : GateState::Ok;
-    }
+    diagnose::GateQuestion question;
+    question.step = step;
     if (const auto* outcome = comparison.outcome(); outcome && outcome->verdict.fork) {
-        const auto& key = pairs[outcome->verdict.fork->pair].key;
-        if (!step || key.step == *step) {
-            tallies[static_cast<std::size_t>(diagnose::gateOf(key))].state = GateState::Fork;
-        }
+        question.forkPair = outcome->verdict.fork->pair;
     }
-    const auto context = countContext(comparison);
-    auto& environment = tallies[static_cast<std::size_t>(Gate::Environment)];
-    if (context.all >= 0 && environment.state != GateState::Fork) {
-        environment.state = context.unexpected > 0 ? GateState::Differs : GateState::Ok;
-        environment.worst = context.unexpected > 0 ? Severity::Drift : Severity::Identical;
-    }
-    return tallies;
+    question.environmentDiffers = diagnose::unexpectedDifferences(comparison.structure().context);
+    return diagnose::summariseGates(comparison.structure().alignment, comparison.severities(), question);
 }
 
 ContextCount countContext(const compare::Snapshot& comparison)
@@ -212,11 +168,10 @@ ContextCount countContext(const compare::Snapshot& comparison)
     if (!context) {
         return {};
     }
-    const auto unexpected = std::count_if(context->begin(), context->end(), [](const auto& e) { return !e.expected; });
-    return { static_cast<int>(unexpected), static_cast<int>(context->size()) };
+    return { static_cast<int>(*diagnose::unexpectedDifferences(context)), static_cast<int>(context->size()) };
 }
 
-QString gateDetail(const GateTally& tally)
+QString gateDetail(const diagnose::GateSummary& tally)
 {
     QStringList parts;
     const auto add = [&parts](std::size_t n, const QString& word) {
