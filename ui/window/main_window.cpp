@@ -4,10 +4,10 @@
 
 #include "ui/curves/curves_view.h"
 #include "ui/graph/graph_view.h"
+#include "ui/models/caption.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/text_table.h"
 #include "ui/models/verdict_words.h"
-#include "ui/window/caption.h"
 #include "ui/window/context_view.h"
 #include "ui/window/details_panel.h"
 #include "ui/window/drop_overlay.h"
@@ -436,7 +436,7 @@ void MainWindow::showPanel(ShownPanel panel)
 
 bool MainWindow::isBusy() const { return m_session.jobs().running() > 0 || m_graph->isBusy() || m_curves->isBusy(); }
 
-QImage MainWindow::picture() { return withCaption(grab().toImage(), m_session); }
+QImage MainWindow::picture() { return withCaption(grab().toImage(), captionText(m_session, { pairCaption(m_session), colouringCaption(m_session) })); }
 
 QString MainWindow::summary() const
 {
@@ -511,25 +511,38 @@ void MainWindow::showShortcuts()
     dialog.setObjectName(QStringLiteral("shortcuts"));
     dialog.setWindowTitle(tr("Shortcuts"));
     auto* layout = new QVBoxLayout(&dialog);
-    auto* rows = new TextTable({ tr("key"), tr("action") }, {}, &dialog);
+    auto* rows = new TextTable({ tr("key"), tr("in", "a view"), tr("action") }, {}, &dialog);
     std::vector<TextTable::Row> list;
-    for (const auto* each : m_actions) {
-        if (!each->shortcuts().isEmpty()) {
-            list.push_back({ { QKeySequence::listToString(each->shortcuts(), QKeySequence::NativeText), QString(each->text()).remove(QLatin1Char('&')) }, {}, false, {} });
+    const auto addAll = [&list](const QList<QAction*>& actions, const QString& where) {
+        for (const auto* each : actions) {
+            const QString text = QString(each->text()).remove(QLatin1Char('&'));
+            if (!each->shortcuts().isEmpty() && !text.isEmpty()) {
+                list.push_back({ { QKeySequence::listToString(each->shortcuts(), QKeySequence::NativeText), where, text }, {}, false, {} });
+            }
         }
+    };
+    addAll(m_actions, {});
+    for (const auto& [view, name] : views()) {
+        addAll(view->findChildren<QAction*>(), name);
     }
     rows->setRows(std::move(list));
     auto* table = new QTreeView;
     table->setModel(rows);
     table->setRootIsDecorated(false);
     table->setFrameShape(QFrame::NoFrame);
-    table->setColumnWidth(0, 160);
+    table->setColumnWidth(0, 190);
+    table->setColumnWidth(1, 90);
     layout->addWidget(table);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
     connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
     layout->addWidget(buttons);
-    dialog.resize(460, 480);
+    dialog.resize(620, 620);
     dialog.exec();
+}
+
+std::vector<std::pair<QWidget*, QString>> MainWindow::views() const
+{
+    return { { m_graph, tr("graph") }, { m_curves, tr("curves") } };
 }
 
 void MainWindow::showAbout()

@@ -96,6 +96,7 @@ private:
     void openSide(RunChip::Role role);
     void applyChosenTheme(ThemeChoice theme);
     void saveScreenshot();
+    std::vector<std::pair<QWidget*, QString>> views() const; ///< that have keys of their own
     void showShortcuts();
     void showAbout();
     void spreadColumns();

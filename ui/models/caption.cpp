@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/window/caption.h"
+#include "ui/models/caption.h"
 
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
@@ -18,9 +18,11 @@ struct Words {
     Q_DECLARE_TR_FUNCTIONS(Caption)
 };
 
-QString metricWord(ColourBy colourBy)
+} // namespace
+
+QString colouringCaption(const Session& session)
 {
-    switch (colourBy) {
+    switch (session.colourBy()) {
     case ColourBy::Severity:
         return Words::tr("coloured by severity");
     case ColourBy::OutputError:
@@ -31,9 +33,13 @@ QString metricWord(ColourBy colourBy)
     return {};
 }
 
-} // namespace
+QString pairCaption(const Session& session)
+{
+    const auto pair = session.selection().pair;
+    return session.comparison() && pair ? fullName(session.comparison()->structure().alignment.pairs[*pair].key) : QString();
+}
 
-QString captionText(const Session& session)
+QString captionText(const Session& session, const QStringList& about)
 {
     const auto& comparison = session.comparison();
     QStringList parts;
@@ -41,20 +47,18 @@ QString captionText(const Session& session)
         const auto& structure = comparison->structure();
         parts += QStringLiteral("A %1, B %2").arg(shown(structure.alignment.a.label), shown(structure.alignment.b.label));
         parts += Words::tr("step %1").arg(session.selection().step);
-        if (const auto pair = session.selection().pair) {
-            parts += fullName(structure.alignment.pairs[*pair].key);
-        }
-        parts += metricWord(session.colourBy());
+        parts += about;
         parts += floorText(*comparison);
         if (!comparison->outcome()) {
             parts += Words::tr("partial: %1 of %2 pairs").arg(comparison->ready()).arg(comparison->pairs());
         }
     }
     parts += QStringLiteral("Forkpoint %1").arg(QStringLiteral(FORKPOINT_VERSION));
+    parts.removeAll(QString());
     return parts.join(QStringLiteral("  ·  "));
 }
 
-QImage withCaption(const QImage& image, const Session& session)
+QImage withCaption(const QImage& image, const QString& text)
 {
     constexpr int kPadding = 10;
     const auto& theme = Theme::current();
@@ -71,7 +75,7 @@ QImage withCaption(const QImage& image, const Session& session)
     painter.setPen(theme.muted);
     painter.setFont(QApplication::font());
     painter.drawText(QRect(kPadding, height, width - 2 * kPadding, strip), Qt::AlignVCenter,
-                     metrics.elidedText(captionText(session), Qt::ElideMiddle, width - 2 * kPadding));
+                     metrics.elidedText(text, Qt::ElideMiddle, width - 2 * kPadding));
     return out;
 }
 
