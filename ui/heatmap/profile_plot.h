@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "ui/heatmap/profile_columns.h"
+
 #include <QWidget>
 
+#include <optional>
 #include <vector>
+
+class QPainter;
 
 namespace forkpoint::ui {
 
@@ -27,11 +32,41 @@ public:
     void setView(double firstElement, double elementsPerPixel, int leftPixels); ///< of the heatmap above; leftPixels: from this widget's left edge to the heatmap's
     void setMarker(double element); ///< NaN: none
 
+    double positionOf(double element) const; ///< the pixel at which an element begins
+    double elementAt(double x) const;
+    QRect plotRect() const;
+    QString readout() const; ///< the header's words: title, and both values under the mouse or at the marker
+    QSize sizeHint() const override { return { 480, 130 }; }
+    QSize minimumSizeHint() const override { return { 120, 72 }; }
+
 signals:
     void hovered(double element); ///< NaN: left
 
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
 private:
+    struct Scale { ///< of values
+        double low = 0, high = 1;
+        int top = 0, bottom = 1; ///< pixels
+        double y(double value) const;
+    };
+    std::optional<std::size_t> valueUnder(double element) const;
+    double readElement() const; ///< under the mouse, or else the marker; NaN: none
+    void hover(double element);
+
+    void paintHeader(QPainter& painter) const;
+    void paintAxis(QPainter& painter, const Scale& scale) const;
+    void paintGaps(QPainter& painter, const QRect& box, const std::vector<ProfileColumn>& columns, bool second) const;
+    void paintSide(QPainter& painter, const Scale& scale, const std::vector<ProfileColumn>& columns, bool second) const;
+    void paintMarker(QPainter& painter, const Scale& scale) const;
+
     Profile m_profile;
+    double m_firstElement = 0, m_elementsPerPixel = 1;
+    int m_left = 0;
+    double m_marker, m_hovered; ///< NaN: none
 };
 
 } // namespace forkpoint::ui
