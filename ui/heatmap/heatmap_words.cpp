@@ -203,6 +203,13 @@ QString whyNothing(const Session& session)
     }
     const auto lane = session.selection().lane >= 0 ? static_cast<std::size_t>(session.selection().lane) : comparison->result(*selected).worst;
     const auto& it = pair.lanes[std::min(lane, pair.lanes.size() - 1)];
+    const auto countA = elementCount(it.a.shape).value_or(0), countB = elementCount(it.b.shape).value_or(0);
+    if (countA != countB) {
+        return Words::tr("A has %1 elements and B %2, so they cannot be laid over each other.").arg(countA).arg(countB) + note;
+    }
+    if (countA == 0) {
+        return Words::tr("This tensor has no elements: its shape is %1.").arg(shapeText(it.a.shape));
+    }
     const auto* a = withoutBytes(it.a);
     const auto* b = withoutBytes(it.b);
     if (!a && !b) {
@@ -223,10 +230,10 @@ QString whyNothing(const Session& session)
 QString whyUnreadable(const Error& error)
 {
     if (error.code == ErrorCode::Cancelled) {
-        return Words::tr("Reading was stopped. Press Enter to read again.");
+        return Words::tr("Reading was stopped.");
     }
-    return Words::tr("The elements could not be read.\n\n%1\n\nIf the run is on a disk that was away, press Enter to read again; if the file is damaged, copy "
-                     "or record the run again.")
+    return Words::tr("The elements could not be read.\n\n%1\n\nIf the run is on a disk that was away, read again; if the file is damaged, copy or record the "
+                     "run again.")
         .arg(shown(error.text()));
 }
 
