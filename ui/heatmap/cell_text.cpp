@@ -32,7 +32,7 @@ QString cellText(heatmap::Mode mode, double value, std::uint16_t flags, const QF
         const double infinity = std::numeric_limits<double>::infinity();
         return number(flags & kinds.positiveInf ? infinity : -infinity);
     }
-    for (const int digits : { 5, 4, 3, 2, 1 }) {
+    for (const int digits : { 4, 3, 2, 1 }) {
         const QString text = number(value, digits);
         if (metrics.horizontalAdvance(text) <= width) {
             return text;

@@ -33,8 +33,9 @@ HeatmapBar::HeatmapBar(QWidget* parent)
     , m_second(new QWidget(this))
     , m_rows(new QBoxLayout(QBoxLayout::LeftToRight, this))
 {
-    // Seven modes and the tools share 360 pixels: less padding than elsewhere.
-    setStyleSheet(QStringLiteral("QToolButton{padding:3px 6px}QComboBox{padding:3px 18px 3px 6px}QToolButton::menu-indicator{image:none}"));
+    // All of it has to do with 360 pixels: less padding than elsewhere.
+    setStyleSheet(QStringLiteral("QToolButton{padding:3px 1px}QComboBox{padding:3px 16px 3px 5px}QComboBox::drop-down{width:16px}"
+                                 "QToolButton::menu-indicator{image:none}"));
     const auto button = [this](QBoxLayout* row, const char* name, bool checkable) {
         auto* made = new QToolButton(this);
         made->setObjectName(QString::fromLatin1(name));
@@ -52,13 +53,15 @@ HeatmapBar::HeatmapBar(QWidget* parent)
         group->addButton(made);
         connect(made, &QToolButton::clicked, this, [this, mode] { emit modeChosen(mode); });
     }
+    m_flip = button(modes, "flip", true);
+    modes->insertSpacing(modes->count() - 1, 6);
     modes->addStretch();
-    auto* tools = rowOf(m_second, 4);
-    m_flip = button(tools, "flip", true);
+    auto* tools = rowOf(m_second, 2);
     m_maps = new QComboBox(this);
     m_maps->setObjectName(QStringLiteral("colourMap"));
     m_maps->setFocusPolicy(Qt::TabFocus);
-    m_maps->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_maps->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_maps->setMinimumContentsLength(8);
     tools->addWidget(m_maps);
     m_log = button(tools, "log", true);
     m_lock = button(tools, "lock", true);
@@ -94,6 +97,8 @@ void HeatmapBar::setColourMap(heatmap::ColourMap map, bool divergingAllowed)
         }
     }
 }
+
+void HeatmapBar::setColoured(bool coloured) { m_maps->setEnabled(coloured); }
 
 void HeatmapBar::setLog(bool log, bool offered)
 {

@@ -23,6 +23,7 @@ public:
 
     void setMode(heatmap::Mode mode);
     void setColourMap(heatmap::ColourMap map, bool divergingAllowed);
+    void setColoured(bool coloured); ///< false: classes have colours of their own
     void setLog(bool log, bool offered);
     void retranslate(const heatmap::PyramidOptions& options);
 

@@ -438,7 +438,7 @@ void HeatmapCanvas::paintTexts(QPainter& painter)
             const QColor below = m_image.pixelColor(std::clamp(static_cast<int>(middle.x()), 0, m_image.width() - 1), std::clamp(static_cast<int>(middle.y()), 0, m_image.height() - 1));
             painter.setPen(heatmap::okLab(rgbaOf(below)).lightness > 0.62 ? QColor(0x10, 0x14, 0x1a) : QColor(0xf6, 0xf8, 0xfa));
             painter.drawText(box, Qt::AlignCenter | Qt::TextSingleLine,
-                             cellText(m_texts.mode, m_texts.values.values[at], m_texts.values.flags[at], painter.fontMetrics(), static_cast<int>(box.width()) - 6));
+                             cellText(m_texts.mode, m_texts.values.values[at], m_texts.values.flags[at], painter.fontMetrics(), static_cast<int>(box.width()) - 10));
         }
     }
     painter.restore();

@@ -270,6 +270,8 @@ heatmap::ColourMap HeatmapView::colourMap(Mode mode) const
     return mode == Mode::Difference ? m_differenceMap : isSide(mode) || !heatmap::isDiverging(m_map) ? m_map : heatmap::ColourMap::Viridis;
 }
 
+QString HeatmapView::sliceKey() const { return axesText(m_picture->shape, m_picture->pyramid->slice().axes()); }
+
 bool HeatmapView::fitRange(Mode mode)
 {
     if (!m_picture || !missingHistograms(mode).empty()) {
@@ -277,7 +279,7 @@ bool HeatmapView::fitRange(Mode mode)
     }
     const auto& all = m_picture->histograms;
     const bool symmetric = heatmap::isDiverging(colourMap(mode)) && mode != Mode::OverTolerance;
-    m_ranges.fit(mode, isSide(mode) ? heatmap::joined(*all.at(Mode::A), *all.at(Mode::B)) : *all.at(mode), m_picture->pyramid.get(), symmetric);
+    m_ranges.fit(mode, isSide(mode) ? heatmap::joined(*all.at(Mode::A), *all.at(Mode::B)) : *all.at(mode), sliceKey(), symmetric);
     return true;
 }
 
@@ -285,21 +287,25 @@ void HeatmapView::showPicture()
 {
     const Mode mode = seenMode();
     m_bar->setColourMap(colourMap(mode), isSide(mode) || mode == Mode::Difference);
+    m_bar->setColoured(mode != Mode::OverTolerance);
     m_bar->setLog(m_ranges.isLog(mode), mode != Mode::OverTolerance);
     updateTitle();
     if (!m_picture || m_reading) {
         return;
     }
     auto missing = missingHistograms(mode);
-    if (!m_ranges.range(mode, m_picture->pyramid.get()) && !fitRange(mode)) {
+    if (!m_ranges.range(mode, sliceKey()) && !fitRange(mode)) {
         readHistograms(std::move(missing)); // until then the old picture stays
         return;
     }
     heatmap::Style style;
     style.mode = mode;
     style.map = colourMap(mode);
-    style.normalisation = m_ranges.range(mode, m_picture->pyramid.get())->normalisation;
+    style.normalisation = m_ranges.range(mode, sliceKey())->normalisation;
     style.special = heatmap::specialColours(style.map);
+    if (mode == Mode::OverTolerance) { // NaN and infinities are over it, and counted there
+        style.special = { style.classes.over, style.classes.over, style.classes.over };
+    }
     m_canvas->setLook(style);
     updateParts();
     showRange();
@@ -315,7 +321,7 @@ void HeatmapView::showPicture()
 void HeatmapView::showRange()
 {
     const Mode mode = m_canvas->look().mode;
-    const auto kept = m_ranges.range(mode, m_picture->pyramid.get());
+    const auto kept = m_ranges.range(mode, sliceKey());
     m_range->setColours(m_canvas->look().map, m_canvas->look().special);
     const auto known = m_picture->histograms.find(mode);
     m_range->setHistogram(known == m_picture->histograms.end() ? nullptr : known->second);
@@ -694,6 +700,7 @@ QString HeatmapView::caption() const
         parts += tr("%1, %2", "colour map, range").arg(colourMapWord(look.map), rangeText(look.normalisation));
     }
     parts += QStringLiteral("Forkpoint " FORKPOINT_VERSION);
+    parts.removeAll(QString());
     return parts.join(QStringLiteral("  ·  "));
 }
 

@@ -113,6 +113,7 @@ private:
     void copyPicture();
     void copyRange();
     void pasteRange();
+    QString sliceKey() const;
     QString tensorKey(std::size_t pair, std::size_t lane) const;
     heatmap::ColourMap colourMap(heatmap::Mode mode) const;
 

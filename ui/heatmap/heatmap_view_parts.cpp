@@ -90,7 +90,7 @@ void HeatmapView::buildParts()
     connect(m_bar, &HeatmapBar::colourMapChosen, this, [this](heatmap::ColourMap map) {
         (seenMode() == Mode::Difference ? m_differenceMap : m_map) = map;
         if (heatmap::isDiverging(map) && m_picture) {
-            const auto kept = m_ranges.range(seenMode(), m_picture->pyramid.get());
+            const auto kept = m_ranges.range(seenMode(), sliceKey());
             if (kept && m_ranges.isByHand(seenMode())) {
                 const double size = std::max(std::abs(kept->normalisation.range.low), std::abs(kept->normalisation.range.high));
                 m_ranges.set(seenMode(), { -size, size });

@@ -35,7 +35,7 @@ const RangeKeeper::Entry* RangeKeeper::find(Mode mode) const
     return tensor == m_tensors.constEnd() ? nullptr : in(*tensor);
 }
 
-std::optional<RangeKeeper::Kept> RangeKeeper::range(Mode mode, const void* picture) const
+std::optional<RangeKeeper::Kept> RangeKeeper::range(Mode mode, const QString& picture) const
 {
     const auto* entry = find(mode);
     if (!entry) {
@@ -52,7 +52,7 @@ std::optional<RangeKeeper::Kept> RangeKeeper::range(Mode mode, const void* pictu
     return out;
 }
 
-void RangeKeeper::fit(Mode mode, const heatmap::Histogram& histogram, const void* picture, bool symmetric)
+void RangeKeeper::fit(Mode mode, const heatmap::Histogram& histogram, const QString& picture, bool symmetric)
 {
     auto range = heatmap::fittedRange(histogram, scale(mode));
     if (symmetric) {

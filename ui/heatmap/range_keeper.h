@@ -26,9 +26,9 @@ public:
         bool marked = false; ///< locked, moved by hand, or fitted to another slice
     };
     /// `picture` tells slices apart. nullopt: to be fitted first.
-    std::optional<Kept> range(heatmap::Mode mode, const void* picture) const;
+    std::optional<Kept> range(heatmap::Mode mode, const QString& picture) const;
     /// Also of a locked range, which stays locked. `symmetric`: for a map whose middle is zero.
-    void fit(heatmap::Mode mode, const heatmap::Histogram& histogram, const void* picture, bool symmetric);
+    void fit(heatmap::Mode mode, const heatmap::Histogram& histogram, const QString& picture, bool symmetric);
     void set(heatmap::Mode mode, heatmap::ValueRange range); ///< by hand
     bool isByHand(heatmap::Mode mode) const;
 
@@ -44,7 +44,7 @@ private:
     struct Entry {
         heatmap::ValueRange range;
         bool byHand = false;
-        const void* fittedTo = nullptr;
+        QString fittedTo;
     };
     using Entries = std::map<heatmap::Mode, Entry>;
     const Entry* find(heatmap::Mode mode) const;
