@@ -56,6 +56,7 @@ public:
     ElementPanel& elements() { return *m_elements; }
     RangeBar& rangeBar() { return *m_range; }
     const RangeKeeper& ranges() const { return m_ranges; }
+    QAction* goToAction() const { return m_goToAction; } ///< for a menu
 
     enum class ProfileOf { Nothing, Row, Column };
     void setProfileOf(ProfileOf profile);

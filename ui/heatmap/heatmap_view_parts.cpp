@@ -207,7 +207,7 @@ void HeatmapView::buildActions()
         return made;
     };
     for (const auto mode : heatmap::kModes) {
-        m_modeActions.push_back(action(this, { QKeySequence(Qt::Key_1 + static_cast<int>(mode)) }, Qt::WidgetWithChildrenShortcut, [this, mode] { setMode(mode); }));
+        m_modeActions.push_back(action(this, { QKeySequence(Qt::Key_1 + static_cast<int>(mode)) }, Qt::WindowShortcut, [this, mode] { setMode(mode); }));
     }
     // On the picture alone: handles, sliders and fields have arrows and letters of their own.
     m_left = action(m_canvas, { Qt::Key_Left }, Qt::WidgetShortcut, [this] { movePin(0, -1); });
@@ -219,7 +219,7 @@ void HeatmapView::buildActions()
     m_zoomOut = action(m_canvas, { Qt::Key_Minus }, Qt::WidgetShortcut, [this] { m_canvas->zoom(1 / 1.5); });
     m_fitAction = action(m_canvas, { Qt::Key_0, Qt::Key_F, Qt::Key_Home }, Qt::WidgetShortcut, [this] { fit(); });
     m_worstAction = action(m_canvas, { Qt::Key_W }, Qt::WidgetShortcut, [this] { goToWorst(); });
-    m_goToAction = action(this, { QKeySequence(Qt::CTRL | Qt::Key_G) }, Qt::WidgetWithChildrenShortcut, [this] { goToIndex(); });
+    m_goToAction = action(this, { QKeySequence(Qt::CTRL | Qt::Key_G) }, Qt::WindowShortcut, [this] { goToIndex(); });
     m_copyPicture = action(this, { QKeySequence::Copy }, Qt::WidgetWithChildrenShortcut, [this] { copyPicture(); });
     m_flipAction = action(this, {}, Qt::WidgetWithChildrenShortcut, [this] { setFlipped(!flipped()); });
     m_copyElement = action(this, {}, Qt::WidgetWithChildrenShortcut, [this] {
