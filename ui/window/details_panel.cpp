@@ -6,8 +6,8 @@
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
-#include "ui/window/row_delegate.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/row_delegate.h"
 
 #include <QHeaderView>
 #include <QLabel>
@@ -50,19 +50,11 @@ public:
     QSize minimumSizeHint() const override { return { 120, sizeHint().height() }; }
 };
 
-QString whatOf(const align::Pair& pair)
-{
-    return QStringLiteral("%1 / %2, %3 %4, %5").arg(phaseWord(pair.key.phase), kindWord(pair.key.kind), shapeText(pair), dtypeText(pair),
-                                                  DetailsPanel::tr("step %1").arg(pair.key.step));
-}
-
 } // namespace
 
 DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     : QWidget(parent)
     , m_session(session)
-    , m_title(new ElidedLabel)
-    , m_kind(new ElidedLabel)
     , m_notes(wrappedLabel(nullptr, true))
     , m_empty(wrappedLabel(nullptr, true))
     , m_body(new QWidget)
@@ -77,20 +69,8 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    auto* head = new QWidget;
-    auto* headLayout = new QVBoxLayout(head);
-    headLayout->setContentsMargins(10, 7, 10, 6);
-    headLayout->setSpacing(1);
-    QFont bold = m_title->font();
-    bold.setBold(true);
-    m_title->setFont(bold);
-    m_kind->setMuted(true);
-    headLayout->addWidget(m_title);
-    headLayout->addWidget(m_kind);
-    layout->addWidget(head);
-
     auto* body = new QVBoxLayout(m_body);
-    body->setContentsMargins(7, 0, 7, 8);
+    body->setContentsMargins(7, 7, 7, 8);
     body->setSpacing(8);
     m_notes->setContentsMargins(3, 0, 3, 0);
     body->addWidget(m_notes);
@@ -105,7 +85,7 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     scroll->setWidget(m_body);
     scroll->viewport()->setAutoFillBackground(false);
     m_body->setAutoFillBackground(false);
-    m_empty->setContentsMargins(10, 0, 10, 8);
+    m_empty->setContentsMargins(10, 7, 10, 8);
     layout->addWidget(m_empty);
     layout->addWidget(scroll, 1);
 
@@ -130,8 +110,6 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     refresh();
 }
 
-QString DetailsPanel::title() const { return m_title->text(); }
-
 QString DetailsPanel::notes() const { return m_notes->text(); }
 
 void DetailsPanel::refresh()
@@ -140,18 +118,15 @@ void DetailsPanel::refresh()
     const auto pair = m_session.selection().pair;
     const bool any = comparison && pair;
     m_body->setVisible(any);
-    m_kind->setVisible(any);
     m_empty->setVisible(!any);
     if (!any) {
-        m_title->setText(tr("No pair selected"));
         m_empty->setText(tr("Choose a pair in the list, or press F8 for the next divergence."));
+        m_notes->clear();
         m_metrics->setRows({});
         return;
     }
     const auto& p = comparison->structure().alignment.pairs[*pair];
     const int lane = m_session.selection().lane;
-    m_title->setText(tensorName(p.key));
-    m_kind->setText(whatOf(p));
     QStringList notes;
     notes += pairNumbers(*comparison, *pair) + tr(".", "end of a sentence");
     notes += ruleSentence(p);

@@ -12,8 +12,6 @@ class QTreeView;
 
 namespace forkpoint::ui {
 
-class ElidedLabel;
-
 /// Everything measured on the selected pair, how it was matched and put together.
 class DetailsPanel : public QWidget {
     Q_OBJECT
@@ -22,7 +20,6 @@ public:
 
     QTreeView* metricTable() const { return m_metricTable; }
     QTreeView* laneTable() const { return m_laneTable; }
-    QString title() const;
     QString notes() const;
 
 protected:
@@ -32,7 +29,6 @@ private:
     void refresh();
 
     Session& m_session;
-    ElidedLabel *m_title, *m_kind;
     QLabel* m_notes;
     QLabel* m_empty;
     QWidget* m_body;

@@ -4,7 +4,7 @@
 
 #include "ui/models/pair_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QCoreApplication>
 #include <QHBoxLayout>

@@ -12,7 +12,7 @@
 #include "ui/window/context_view.h"
 #include "ui/window/details_panel.h"
 #include "ui/window/drop_overlay.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/window/error_page.h"
 #include "ui/window/findings_panel.h"
 #include "ui/window/gate_strip.h"

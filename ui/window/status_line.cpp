@@ -4,6 +4,8 @@
 
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QLabel>
 #include <QLocale>
@@ -28,6 +30,8 @@ std::uint64_t bytesCompared(const compare::Snapshot& comparison)
     return bytes;
 }
 
+constexpr int kPatience = 300; ///< milliseconds: a job that is done sooner is not worth a flicker
+
 /// The stage keys of core's progress, for people.
 QString stageWord(const QString& stage)
 {
@@ -44,7 +48,7 @@ StatusLine::StatusLine(Session& session, const QString& language, QWidget* paren
     , m_session(session)
     , m_compared(new QLabel)
     , m_floor(new QLabel)
-    , m_job(new QLabel)
+    , m_job(new ElidedLabel)
     , m_right(new QLabel)
     , m_progress(new QProgressBar)
     , m_cancel(new QToolButton)
@@ -57,22 +61,32 @@ StatusLine::StatusLine(Session& session, const QString& language, QWidget* paren
     m_cancel->setText(tr("Cancel"));
     m_cancel->setToolTip(tip(tr("Stop. What is ready stays, marked as partial.")));
     m_cancel->setFocusPolicy(Qt::StrongFocus);
-    for (auto* label : { m_compared, m_floor, m_job, m_right }) {
+    for (QLabel* label : { m_compared, m_floor, static_cast<QLabel*>(m_job), m_right }) {
         label->setTextFormat(Qt::PlainText);
         label->setForegroundRole(QPalette::PlaceholderText);
     }
+    m_job->setMaximumWidth(320);
+    addWidget(m_compared);
+    addWidget(m_floor);
     addWidget(m_job);
     addWidget(m_progress);
     addWidget(m_cancel);
-    addWidget(m_compared);
-    addWidget(m_floor);
+    m_patience.setSingleShot(true);
+    m_patience.setInterval(kPatience);
+    connect(&m_patience, &QTimer::timeout, this, [this] { showJob(true); });
     m_right->setText(QStringLiteral("%1    Forkpoint %2").arg(language, QStringLiteral(FORKPOINT_VERSION)));
     addPermanentWidget(m_right);
     auto& jobs = session.jobs();
     connect(&jobs, &JobRunner::started, this, [this](const QString& tag, const QString& title) {
         if (!title.isEmpty()) {
             m_tag = tag;
-            showJob(title);
+            m_job->setText(title);
+            m_progress->setValue(0);
+            if (m_session.state() == Session::State::Loading) {
+                showJob(true);
+            } else {
+                m_patience.start();
+            }
         }
     });
     connect(&jobs, &JobRunner::progressed, this, [this](const QString& tag, const QString& stage, double fraction) {
@@ -84,7 +98,8 @@ StatusLine::StatusLine(Session& session, const QString& language, QWidget* paren
     connect(&jobs, &JobRunner::finished, this, [this](const QString& tag) {
         if (tag == m_tag) {
             m_tag.clear();
-            showJob({});
+            m_patience.stop();
+            showJob(false);
         }
     });
     connect(m_cancel, &QToolButton::clicked, this, [this] {
@@ -97,18 +112,16 @@ StatusLine::StatusLine(Session& session, const QString& language, QWidget* paren
     connect(&session, &Session::structureChanged, this, &StatusLine::refresh);
     connect(&session, &Session::resultsChanged, this, &StatusLine::refresh);
     connect(&session, &Session::stateChanged, this, &StatusLine::refresh);
-    showJob({});
+    showJob(false);
     refresh();
 }
 
-QString StatusLine::text() const { return QStringList { m_compared->text(), m_floor->text(), m_job->text(), m_right->text() }.join(QLatin1Char('|')); }
+QString StatusLine::text() const { return QStringList { m_compared->text(), m_floor->text(), m_job->isHidden() ? QString() : m_job->text(), m_right->text() }.join(QLatin1Char('|')); }
 
-void StatusLine::showJob(const QString& title)
+void StatusLine::showJob(bool show)
 {
-    m_job->setText(title);
-    m_progress->setValue(0);
     for (QWidget* widget : { static_cast<QWidget*>(m_job), static_cast<QWidget*>(m_progress), static_cast<QWidget*>(m_cancel) }) {
-        widget->setVisible(!title.isEmpty());
+        widget->setVisible(show);
     }
 }
 

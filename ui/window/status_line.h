@@ -5,12 +5,15 @@
 #include "ui/session/session.h"
 
 #include <QStatusBar>
+#include <QTimer>
 
 class QLabel;
 class QProgressBar;
 class QToolButton;
 
 namespace forkpoint::ui {
+
+class ElidedLabel;
 
 /// The window's last line: what was compared with what means, and the job that runs, with a button that stops it.
 class StatusLine : public QStatusBar {
@@ -22,13 +25,16 @@ public:
 
 private:
     void refresh();
-    void showJob(const QString& title);
+    void showJob(bool show);
 
     Session& m_session;
-    QLabel *m_compared, *m_floor, *m_job, *m_right;
+    QLabel *m_compared, *m_floor;
+    ElidedLabel* m_job;
+    QLabel* m_right;
     QProgressBar* m_progress;
     QToolButton* m_cancel;
-    QString m_tag; ///< of the job shown; empty: none
+    QString m_tag; ///< of the job shown, or to be shown if it takes longer; empty: none
+    QTimer m_patience;
 };
 
 } // namespace forkpoint::ui

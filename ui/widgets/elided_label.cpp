@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
 
 #include "ui/models/pair_words.h"
 #include "ui/theme/theme.h"
