@@ -313,34 +313,38 @@ void RangeBar::paintClasses(QPainter& painter, const Parts& p) const
     painter.setPen(QPen(theme.border, 1));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(QRectF(bar).adjusted(-0.5, -0.5, 0.5, 0.5));
-    painter.setPen(theme.muted);
-    painter.drawText(p.top, Qt::AlignLeft | Qt::AlignVCenter, tr("pairs of elements: %1").arg(locale.toString(all)));
-
     const auto word = [&](std::size_t i, int detail) {
         const QString count = locale.toString(counts[i]);
         return detail == 0 ? QStringLiteral("%1 %2").arg(names[i], tr("%1 (%2)").arg(count, percent(counts[i], all)))
             : detail == 1  ? QStringLiteral("%1 %2").arg(names[i], count)
                            : QStringLiteral("%1 %2").arg(shortNames[i], count);
     };
-    int detail = 0, needed = 0;
-    for (; detail < 3; ++detail) {
-        needed = 0;
+    constexpr int kShortest = 2;
+    int detail = 0;
+    const auto needed = [&] {
+        int sum = 0;
         for (std::size_t i = 0; i < 3; ++i) {
-            needed += kSwatch + kSwatchGap + fontMetrics().horizontalAdvance(word(i, detail)) + (i < 2 ? kBetween : 0);
+            sum += kSwatch + kSwatchGap + fontMetrics().horizontalAdvance(word(i, detail)) + (i < 2 ? kBetween : 0);
         }
-        if (needed <= p.ticks.width()) {
-            break;
-        }
+        return sum;
+    };
+    while (detail < kShortest && needed() > p.ticks.width()) {
+        ++detail;
+    }
+    const bool isOneRow = needed() <= p.ticks.width(); // or the first stands above the bar
+    if (isOneRow) {
+        painter.setPen(theme.muted);
+        painter.drawText(p.top, Qt::AlignLeft | Qt::AlignVCenter, tr("pairs of elements: %1").arg(locale.toString(all)));
     }
     int at = p.ticks.left();
     for (std::size_t i = 0; i < 3; ++i) {
-        const QString text = word(i, std::min(detail, 2));
-        paintSwatch(painter, QRectF(at, p.ticks.top() + (p.ticks.height() - kSwatch) / 2, kSwatch, kSwatch), fills[i]);
-        at += kSwatch + kSwatchGap;
+        const QRect& row = isOneRow || i > 0 ? p.ticks : p.top;
+        const QString text = word(i, detail);
+        paintSwatch(painter, QRectF(at, row.top() + (row.height() - kSwatch) / 2, kSwatch, kSwatch), fills[i]);
         painter.setPen(counts[i] > 0 ? theme.text : theme.muted);
-        const int w = fontMetrics().horizontalAdvance(text);
-        painter.drawText(QRect(at, p.ticks.top(), w + 1, p.ticks.height()), Qt::AlignLeft | Qt::AlignVCenter, text);
-        at += w + kBetween;
+        const int from = at + kSwatch + kSwatchGap, textWide = fontMetrics().horizontalAdvance(text);
+        painter.drawText(QRect(from, row.top(), textWide + 1, row.height()), Qt::AlignLeft | Qt::AlignVCenter, text);
+        at = isOneRow || i > 0 ? from + textWide + kBetween : at;
     }
 }
 
