@@ -765,6 +765,7 @@ TEST_F(SliceBarTest, FewDimsNeedNoChoice)
     set({ 1, 100000 }); // one row, or folded
     ASSERT_NE(child<QToolButton>("overview"), nullptr);
     EXPECT_EQ(child<QComboBox>("rows"), nullptr);
+    EXPECT_EQ(child<QToolButton>("swap"), nullptr);
     QTest::mouseClick(child<QToolButton>("overview"), Qt::LeftButton);
     EXPECT_GT(m_bar.axes().foldWidth, 0);
     EXPECT_EQ(m_changes.size(), 1u);

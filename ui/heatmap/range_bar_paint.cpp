@@ -244,15 +244,23 @@ void RangeBar::paintNumbers(QPainter& painter, const QRect& box) const
     for (const int i : { 0, 1 }) {
         painter.drawText(QRectF(middle[i] - wide[i] / 2 - 1, box.top(), wide[i] + 2, box.height()), Qt::AlignCenter | Qt::TextSingleLine, texts[i]);
     }
-    // Ticks where the ends leave room.
+    // A mark for every decade that can be told from the next; numbers where the ends leave room.
+    constexpr double kMarkGap = 5;
+    const auto mark = [&](double x, const QColor& colour, double length) {
+        painter.setPen(QPen(colour, 1));
+        painter.drawLine(QPointF(std::floor(x) + 0.5, box.top() - 1), QPointF(std::floor(x) + 0.5, box.top() - 1 + length));
+    };
+    for (const auto& tick : m_axis.ticks([](const QString&) { return 0.0; }, kMarkGap)) {
+        mark(tick.position, theme.border, 2);
+    }
     painter.setFont(font());
     for (const auto& tick : m_axis.ticks([&](const QString& text) { return plain.horizontalAdvance(text); }, kTickGap)) {
         const double w = plain.horizontalAdvance(tick.text);
         const double x = std::clamp(tick.position, box.left() + w / 2, box.right() + 1 - w / 2);
         const bool isFree = std::abs(x - middle[0]) > (w + wide[0]) / 2 + 8 && std::abs(x - middle[1]) > (w + wide[1]) / 2 + 8;
-        painter.setPen(QPen(theme.muted, 1));
-        painter.drawLine(QPointF(std::floor(tick.position) + 0.5, box.top() - 1), QPointF(std::floor(tick.position) + 0.5, box.top() + 1));
+        mark(tick.position, theme.muted, isFree ? 3 : 2);
         if (isFree) {
+            painter.setPen(theme.muted);
             painter.drawText(QRectF(x - w / 2 - 1, box.top(), w + 2, box.height()), Qt::AlignCenter | Qt::TextSingleLine, tick.text);
         }
     }

@@ -290,7 +290,7 @@ void SliceBar::arrange()
     } else {
         static_cast<QBoxLayout*>(m_dims->layout())->insertWidget(2, m_swap);
     }
-    m_swap->show();
+    m_swap->setVisible(!m_dims->isHidden());
     for (int i = 0; i < m_rows->count(); ++i) {
         for (auto* box : { m_rows, m_columns }) {
             box->setItemText(i, words(m_choices[static_cast<std::size_t>(i)], !oneRow));
