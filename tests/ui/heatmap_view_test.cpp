@@ -664,6 +664,7 @@ TEST_F(HeatmapViewTest, WordsAreTranslated)
     compare({ { "fc", { 8, 8 }, wave(64, 1) } }, { { "fc", { 8, 8 }, wave(64, 2) } });
     Brackets brackets;
     QCoreApplication::installTranslator(&brackets);
+    QCoreApplication::processEvents();
     settle();
     EXPECT_EQ(child<QToolButton>("flip")->text(), "[Flip]");
     EXPECT_EQ(child<QToolButton>("modeUlp")->text(), "[ULP]");

@@ -19,7 +19,7 @@ namespace forkpoint::ui {
 
 namespace {
 
-constexpr int kPadding = 8;
+constexpr int kPadding = 6;
 constexpr int kGap = 18; ///< between two columns
 constexpr std::size_t kLines = 8;
 

@@ -34,7 +34,7 @@ HeatmapBar::HeatmapBar(QWidget* parent)
     , m_rows(new QBoxLayout(QBoxLayout::LeftToRight, this))
 {
     // All of it has to do with 360 pixels: less padding than elsewhere.
-    setStyleSheet(QStringLiteral("QToolButton{padding:3px 1px}QComboBox{padding:3px 16px 3px 5px}QComboBox::drop-down{width:16px}"
+    setStyleSheet(QStringLiteral("QToolButton{padding:2px 1px}QComboBox{padding:2px 16px 2px 5px}QComboBox::drop-down{width:16px}"
                                  "QToolButton::menu-indicator{image:none}"));
     const auto button = [this](QBoxLayout* row, const char* name, bool checkable) {
         auto* made = new QToolButton(this);

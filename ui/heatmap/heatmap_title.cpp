@@ -34,9 +34,18 @@ void HeatmapTitle::setSide(Side side, const QString& text)
     update();
 }
 
+void HeatmapTitle::setCompact(bool compact)
+{
+    if (compact != m_compact) {
+        m_compact = compact;
+        updateGeometry();
+        update();
+    }
+}
+
 QString HeatmapTitle::text() const { return QStringList { m_name, m_details, m_sideText }.join(QStringLiteral(" | ")); }
 
-QSize HeatmapTitle::sizeHint() const { return { 320, fontMetrics().height() * 2 + 6 }; }
+QSize HeatmapTitle::sizeHint() const { return { 320, (fontMetrics().height() + 2) * (m_compact ? 1 : 2) + 2 }; }
 
 QSize HeatmapTitle::minimumSizeHint() const { return { 80, sizeHint().height() }; }
 
@@ -62,10 +71,16 @@ void HeatmapTitle::paintEvent(QPaintEvent*)
     painter.drawText(QRect(0, 0, width(), line), Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, side);
     painter.setPen(theme.text);
     const int room = std::max(0, width() - sideWidth - swatch - 12);
-    painter.drawText(QRect(0, 0, room, line), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, boldMetrics.elidedText(m_name, Qt::ElideMiddle, room));
+    const QString name = boldMetrics.elidedText(m_name, Qt::ElideMiddle, m_compact ? std::max(room / 2, room - metrics.horizontalAdvance(m_details) - 10) : room);
+    painter.drawText(QRect(0, 0, room, line), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, name);
     painter.setFont(font());
     painter.setPen(theme.muted);
-    painter.drawText(QRect(0, line, width(), line), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, metrics.elidedText(m_details, Qt::ElideRight, width()));
+    QRect details(0, line, width(), line);
+    if (m_compact) {
+        const int left = boldMetrics.horizontalAdvance(name) + 10;
+        details = QRect(left, 0, std::max(0, room - left), line);
+    }
+    painter.drawText(details, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, metrics.elidedText(m_details, Qt::ElideRight, details.width()));
 }
 
 } // namespace forkpoint::ui

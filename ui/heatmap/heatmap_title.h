@@ -17,6 +17,7 @@ public:
     void setTexts(const QString& name, const QString& details, const QString& definition);
     enum class Side { A, B, Both };
     void setSide(Side side, const QString& text);
+    void setCompact(bool compact); ///< one line
     QString text() const; ///< all of it
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -27,6 +28,7 @@ protected:
 private:
     QString m_name, m_details, m_sideText;
     Side m_side = Side::Both;
+    bool m_compact = false;
 };
 
 } // namespace forkpoint::ui

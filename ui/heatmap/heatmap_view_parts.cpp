@@ -169,8 +169,8 @@ void HeatmapView::buildLayout()
     m_pages->addWidget(page);
     m_pages->addWidget(nothing);
     auto* all = new QVBoxLayout(this);
-    all->setContentsMargins(10, 8, 10, 8);
-    all->setSpacing(5);
+    all->setContentsMargins(10, 6, 10, 6);
+    all->setSpacing(4);
     all->addWidget(m_title);
     all->addWidget(m_pages, 1);
     setBackgroundRole(QPalette::Base);
@@ -193,6 +193,7 @@ void HeatmapView::arrange()
         }
         m_body->setHorizontalSpacing(wide ? 10 : 0);
     }
+    m_title->setCompact(!wide && height() < kProfileFrom);
     m_profile->setVisible(m_profileOf != ProfileOf::Nothing && height() >= (wide ? kWideProfileFrom : kProfileFrom));
 }
 

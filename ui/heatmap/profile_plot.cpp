@@ -41,7 +41,8 @@ QPen linePen(bool second, double width)
 
 double ProfilePlot::Scale::y(double value) const
 {
-    const double share = (value / 2 - low / 2) / (high / 2 - low / 2); // halves: the difference of the largest numbers is one too
+    const double span = high - low;
+    const double share = std::isfinite(span) ? (value - low) / span : (value / 2 - low / 2) / (high / 2 - low / 2);
     return bottom - share * (bottom - top);
 }
 
@@ -213,7 +214,29 @@ void ProfilePlot::paintHeader(QPainter& painter) const
     const QFontMetrics mono(digits), strong(bold);
     const QRect line(8, 4, width() - 16, fontMetrics().height());
     const auto k = valueUnder(readElement());
-    const QLocale locale;
+    QString place = m_profile.title;
+    if (k) {
+        const double first = m_profile.firstElement + static_cast<double>(*k) * m_profile.elementsPerValue;
+        place += QStringLiteral(" [%1]").arg(QLocale().toString(static_cast<qlonglong>(std::floor(first))));
+    }
+    // The numbers are what counts: less of everything else, and at last fewer digits, where there is little room.
+    struct Fit {
+        int digits, gap, sample;
+        bool place;
+    };
+    QString values[2];
+    Fit fit {};
+    for (const Fit tried : { Fit { 6, 16, 20, true }, Fit { 6, 10, 14, true }, Fit { 4, 10, 14, true }, Fit { 4, 8, 14, false } }) {
+        fit = tried;
+        int needed = fit.place && !place.isEmpty() ? strong.horizontalAdvance(place) + fit.gap : 0;
+        for (const int side : { 0, 1 }) {
+            values[side] = k ? number((side == 1 ? m_profile.b : m_profile.a)[*k], fit.digits) : QString();
+            needed += fit.sample + 6 + strong.horizontalAdvance(QLatin1Char(side == 1 ? 'B' : 'A')) + (k ? 6 + mono.horizontalAdvance(values[side]) : 0) + fit.gap;
+        }
+        if (needed - fit.gap <= line.width()) {
+            break;
+        }
+    }
     int x = line.left();
     const auto write = [&](const QFont& f, const QColor& colour, const QString& text, int gap) {
         painter.setFont(f);
@@ -224,24 +247,19 @@ void ProfilePlot::paintHeader(QPainter& painter) const
             metrics.elidedText(text, Qt::ElideRight, room + 1));
         x += metrics.horizontalAdvance(text) + gap;
     };
-    QString place = m_profile.title;
-    if (k) {
-        const double first = m_profile.firstElement + static_cast<double>(*k) * m_profile.elementsPerValue;
-        place += QStringLiteral(" [%1]").arg(locale.toString(static_cast<qlonglong>(std::floor(first))));
-    }
-    if (!place.isEmpty()) {
-        write(bold, theme.text, place, 16);
+    if (fit.place && !place.isEmpty()) {
+        write(bold, theme.text, place, fit.gap);
     }
     for (const bool second : { false, true }) {
-        constexpr int kSample = 20;
         painter.setPen(linePen(second, 2));
-        painter.drawLine(QPointF(x, line.center().y() + 0.5), QPointF(x + kSample, line.center().y() + 0.5));
-        x += kSample + 6;
-        write(bold, second ? theme.b : theme.a, second ? QStringLiteral("B") : QStringLiteral("A"), k ? 6 : 16);
+        painter.drawLine(QPointF(x, line.center().y() + 0.5), QPointF(x + fit.sample, line.center().y() + 0.5));
+        x += fit.sample + 6;
+        write(bold, second ? theme.b : theme.a, second ? QStringLiteral("B") : QStringLiteral("A"), k ? 6 : fit.gap);
         if (k) {
-            write(digits, theme.text, number((second ? m_profile.b : m_profile.a)[*k], 6), 16);
+            write(digits, theme.text, values[second ? 1 : 0], fit.gap);
         }
     }
+    painter.setFont(font());
 }
 
 void ProfilePlot::paintAxis(QPainter& painter, const Scale& scale) const
@@ -256,7 +274,7 @@ void ProfilePlot::paintAxis(QPainter& painter, const Scale& scale) const
     }
     // As many digits as tell the ticks apart.
     const double step = ticks[1] / 2 - ticks[0] / 2, largest = std::max(std::abs(ticks.front()), std::abs(ticks.back())) / 2;
-    const int digits = std::clamp(static_cast<int>(std::floor(std::log10(largest))) - static_cast<int>(std::floor(std::log10(step))) + 2, 3, 16);
+    const int digits = step > 0 ? std::clamp(static_cast<int>(std::floor(std::log10(largest)) - std::floor(std::log10(step))) + 2, 3, 16) : 6;
     for (const double tick : ticks) {
         const double y = std::floor(scale.y(tick)) + 0.5;
         const QString text = number(tick, digits);
@@ -296,28 +314,35 @@ void ProfilePlot::paintGaps(QPainter& painter, const QRect& box, const std::vect
     const double y = box.top() + kLane / 2.0 + (second ? kLane : 0);
     painter.setPen(QPen(second ? theme.b : theme.a, 1.6, Qt::SolidLine, Qt::RoundCap));
     double last = -1e9;
-    const double cell = m_profile.elementsPerValue / m_elementsPerPixel;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        if (!isGap(columns[i])) {
-            continue;
-        }
-        double x = box.left() + (static_cast<double>(i) + 0.5) / scale;
-        if (cell > 2 * kMark) { // once, in the middle of the cell
-            x = positionOf(m_profile.firstElement + (std::floor((elementAt(x) - m_profile.firstElement) / m_profile.elementsPerValue) + 0.5)
-                                                        * m_profile.elementsPerValue);
-        }
+    const auto mark = [&](double x, bool isNaN, bool isPositive) {
         if (x - last < 2 * kMark + 3) {
-            continue;
+            return;
         }
         last = x;
-        if (columns[i].nan) {
+        if (isNaN) {
             painter.drawLine(QPointF(x - kMark, y - kMark), QPointF(x + kMark, y + kMark));
             painter.drawLine(QPointF(x - kMark, y + kMark), QPointF(x + kMark, y - kMark));
         } else {
-            const double tip = columns[i].positiveInf ? -kMark - 0.5 : kMark + 0.5;
+            const double tip = isPositive ? -kMark - 0.5 : kMark + 0.5;
             painter.drawLine(QPointF(x, y - tip), QPointF(x, y + tip));
             painter.drawLine(QPointF(x, y + tip), QPointF(x - 2.5, y + tip / 4));
             painter.drawLine(QPointF(x, y + tip), QPointF(x + 2.5, y + tip / 4));
+        }
+    };
+    if (m_profile.elementsPerValue / m_elementsPerPixel > 2) { // in the middle of its cell
+        const auto& values = second ? m_profile.b : m_profile.a;
+        const auto place = [&](double k) { return std::clamp((k - m_profile.firstElement) / m_profile.elementsPerValue, 0.0, static_cast<double>(values.size())); };
+        const auto end = static_cast<std::size_t>(std::ceil(place(elementAt(box.right() + 1))));
+        for (auto k = static_cast<std::size_t>(place(elementAt(box.left()))); k < end; ++k) {
+            if (!std::isfinite(values[k])) {
+                mark(positionOf(m_profile.firstElement + (static_cast<double>(k) + 0.5) * m_profile.elementsPerValue), std::isnan(values[k]), values[k] > 0);
+            }
+        }
+        return;
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (isGap(columns[i])) {
+            mark(box.left() + (static_cast<double>(i) + 0.5) / scale, columns[i].nan, columns[i].positiveInf);
         }
     }
 }

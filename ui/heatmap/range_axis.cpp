@@ -70,11 +70,9 @@ RangeAxis::RangeAxis(const Histogram* histogram, const heatmap::Normalisation& n
     if (edge == 0) {
         edge = largest / std::exp2(3 * kLeastOctaves);
     }
-    // A handle must not be lost in the band.
-    for (const double end : { std::abs(low), std::abs(high) }) {
-        if (end > 0) {
-            edge = std::min(edge, end / 2);
-        }
+    // The range must not be lost in the band. (On a linear scale one end may be: it must get through zero.)
+    if (const double end = log && low > 0 ? low : std::max(std::abs(low), std::abs(high)); end > 0) {
+        edge = std::min(edge, end / 4);
     }
     m_edge = std::clamp(std::min(edge, largest / std::exp2(kLeastOctaves)), kSmallest, kLargest);
     const double span = octaves(m_edge, largest);
@@ -152,16 +150,21 @@ std::vector<RangeAxis::Tick> RangeAxis::ticks(const std::function<double(const Q
     };
     const auto decade = [](double size) { return static_cast<int>(std::floor(std::log10(size))); };
     const int first = std::max(decade(m_edge) + 1, -323), last = std::min(decade(std::max(highest(), -lowest())), 308);
-    // The closest spacing of decades, counted from the largest, at which no texts touch.
-    for (int step = 1; step <= std::max(last - first, 0) + 1; ++step) {
+    // The closest spacing at which no texts touch: 1, 2 and 5 in every decade, or every so many decades, counted from the largest.
+    for (int step = 0; step <= std::max(last - first, 0) + 1; ++step) {
         std::vector<Tick> ticks { tick(0) };
-        for (int power = last; power >= first; power -= step) {
-            const double value = std::pow(10.0, power);
-            if (value <= highest()) {
-                ticks.push_back(tick(value));
-            }
-            if (-value >= lowest() && twoSided()) {
-                ticks.push_back(tick(-value));
+        for (int power = last; power >= first - (step == 0 ? 1 : 0); power -= std::max(step, 1)) {
+            for (const double factor : { 1.0, 2.0, 5.0 }) {
+                const double value = factor * std::pow(10.0, power);
+                if (value <= highest() && value > m_edge) {
+                    ticks.push_back(tick(value));
+                }
+                if (-value >= lowest() && value > m_edge && twoSided()) {
+                    ticks.push_back(tick(-value));
+                }
+                if (step > 0) {
+                    break;
+                }
             }
         }
         std::sort(ticks.begin(), ticks.end(), [](const Tick& x, const Tick& y) { return x.value < y.value; });

@@ -244,15 +244,23 @@ void RangeBar::paintNumbers(QPainter& painter, const QRect& box) const
     for (const int i : { 0, 1 }) {
         painter.drawText(QRectF(middle[i] - wide[i] / 2 - 1, box.top(), wide[i] + 2, box.height()), Qt::AlignCenter | Qt::TextSingleLine, texts[i]);
     }
-    // Ticks where the ends leave room.
+    // A mark for every decade that can be told from the next; numbers where the ends leave room.
+    constexpr double kMarkGap = 5;
+    const auto mark = [&](double x, const QColor& colour, double length) {
+        painter.setPen(QPen(colour, 1));
+        painter.drawLine(QPointF(std::floor(x) + 0.5, box.top() - 1), QPointF(std::floor(x) + 0.5, box.top() - 1 + length));
+    };
+    for (const auto& tick : m_axis.ticks([](const QString&) { return 0.0; }, kMarkGap)) {
+        mark(tick.position, theme.border, 2);
+    }
     painter.setFont(font());
     for (const auto& tick : m_axis.ticks([&](const QString& text) { return plain.horizontalAdvance(text); }, kTickGap)) {
         const double w = plain.horizontalAdvance(tick.text);
         const double x = std::clamp(tick.position, box.left() + w / 2, box.right() + 1 - w / 2);
         const bool isFree = std::abs(x - middle[0]) > (w + wide[0]) / 2 + 8 && std::abs(x - middle[1]) > (w + wide[1]) / 2 + 8;
-        painter.setPen(QPen(theme.muted, 1));
-        painter.drawLine(QPointF(std::floor(tick.position) + 0.5, box.top() - 1), QPointF(std::floor(tick.position) + 0.5, box.top() + 1));
+        mark(tick.position, theme.muted, isFree ? 3 : 2);
         if (isFree) {
+            painter.setPen(theme.muted);
             painter.drawText(QRectF(x - w / 2 - 1, box.top(), w + 2, box.height()), Qt::AlignCenter | Qt::TextSingleLine, tick.text);
         }
     }
@@ -313,34 +321,38 @@ void RangeBar::paintClasses(QPainter& painter, const Parts& p) const
     painter.setPen(QPen(theme.border, 1));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(QRectF(bar).adjusted(-0.5, -0.5, 0.5, 0.5));
-    painter.setPen(theme.muted);
-    painter.drawText(p.top, Qt::AlignLeft | Qt::AlignVCenter, tr("pairs of elements: %1").arg(locale.toString(all)));
-
     const auto word = [&](std::size_t i, int detail) {
         const QString count = locale.toString(counts[i]);
         return detail == 0 ? QStringLiteral("%1 %2").arg(names[i], tr("%1 (%2)").arg(count, percent(counts[i], all)))
             : detail == 1  ? QStringLiteral("%1 %2").arg(names[i], count)
                            : QStringLiteral("%1 %2").arg(shortNames[i], count);
     };
-    int detail = 0, needed = 0;
-    for (; detail < 3; ++detail) {
-        needed = 0;
+    constexpr int kShortest = 2;
+    int detail = 0;
+    const auto needed = [&] {
+        int sum = 0;
         for (std::size_t i = 0; i < 3; ++i) {
-            needed += kSwatch + kSwatchGap + fontMetrics().horizontalAdvance(word(i, detail)) + (i < 2 ? kBetween : 0);
+            sum += kSwatch + kSwatchGap + fontMetrics().horizontalAdvance(word(i, detail)) + (i < 2 ? kBetween : 0);
         }
-        if (needed <= p.ticks.width()) {
-            break;
-        }
+        return sum;
+    };
+    while (detail < kShortest && needed() > p.ticks.width()) {
+        ++detail;
+    }
+    const bool isOneRow = needed() <= p.ticks.width(); // or the first stands above the bar
+    if (isOneRow) {
+        painter.setPen(theme.muted);
+        painter.drawText(p.top, Qt::AlignLeft | Qt::AlignVCenter, tr("pairs of elements: %1").arg(locale.toString(all)));
     }
     int at = p.ticks.left();
     for (std::size_t i = 0; i < 3; ++i) {
-        const QString text = word(i, std::min(detail, 2));
-        paintSwatch(painter, QRectF(at, p.ticks.top() + (p.ticks.height() - kSwatch) / 2, kSwatch, kSwatch), fills[i]);
-        at += kSwatch + kSwatchGap;
+        const QRect& row = isOneRow || i > 0 ? p.ticks : p.top;
+        const QString text = word(i, detail);
+        paintSwatch(painter, QRectF(at, row.top() + (row.height() - kSwatch) / 2, kSwatch, kSwatch), fills[i]);
         painter.setPen(counts[i] > 0 ? theme.text : theme.muted);
-        const int w = fontMetrics().horizontalAdvance(text);
-        painter.drawText(QRect(at, p.ticks.top(), w + 1, p.ticks.height()), Qt::AlignLeft | Qt::AlignVCenter, text);
-        at += w + kBetween;
+        const int from = at + kSwatch + kSwatchGap, textWide = fontMetrics().horizontalAdvance(text);
+        painter.drawText(QRect(from, row.top(), textWide + 1, row.height()), Qt::AlignLeft | Qt::AlignVCenter, text);
+        at = isOneRow || i > 0 ? from + textWide + kBetween : at;
     }
 }
 

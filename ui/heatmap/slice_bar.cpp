@@ -26,6 +26,7 @@ using heatmap::SliceAxes;
 namespace {
 
 constexpr int kBesideFrom = 860, kOneRowFrom = 520; ///< widths at which index lines fit beside the boxes, and the boxes beside the buttons
+constexpr int kNarrowest = 300;
 constexpr int kLongestSlider = 420;
 
 bool overlap(DimRange x, DimRange y)
@@ -91,6 +92,7 @@ SliceBar::SliceBar(QWidget* parent)
     m_rows->setObjectName(QStringLiteral("rows"));
     m_columns->setObjectName(QStringLiteral("columns"));
     m_swap->setText(QStringLiteral("\u21C4"));
+    m_swap->setStyleSheet(QStringLiteral("padding:3px 4px"));
     m_swap->setAccessibleName(tr("Exchange rows and columns"));
     m_swap->setToolTip(tip(tr("Exchange rows and columns")));
     for (auto* box : { m_rows, m_columns }) {
@@ -111,8 +113,11 @@ SliceBar::SliceBar(QWidget* parent)
     m_layout->setContentsMargins(0, 0, 0, 0);
     m_layout->setHorizontalSpacing(18);
     m_layout->setVerticalSpacing(4);
+    m_layout->setSizeConstraint(QLayout::SetNoConstraint); // or the widest arrangement would keep the bar from ever getting narrower
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     m_presets->hide();
     m_dims->hide();
+    static_cast<QBoxLayout*>(m_presets->layout())->addStretch(0);
     m_presets->setParent(this);
     m_dims->setParent(this);
     connect(m_plane, &QToolButton::clicked, this, [this] {
@@ -142,11 +147,15 @@ void SliceBar::setTensor(const Shape& shape, const SliceAxes& axes)
     showAxes();
 }
 
-QString SliceBar::words(DimRange dims) const
+QString SliceBar::words(DimRange dims, bool brief) const
 {
     const QLocale locale;
     if (dims.count == 0) {
         return tr("none");
+    }
+    if (brief) {
+        const QString numbers = dims.count == 1 ? QString::number(dims.first) : QStringLiteral("%1-%2").arg(dims.first).arg(dims.end() - 1);
+        return tr("%1 (%2)").arg(numbers, locale.toString(sizeOf(m_shape, dims)));
     }
     if (dims.count == 1) {
         return tr("dim %1 (%2)").arg(QString::number(dims.first), locale.toString(m_shape[dims.first]));
@@ -169,8 +178,9 @@ void SliceBar::fillBoxes()
         for (const auto& dims : m_choices) {
             box->addItem(words(dims));
         }
-        box->view()->setMinimumWidth(160);
+        box->view()->setMinimumWidth(180);
     }
+    m_arranged = -1;
 }
 
 void SliceBar::showAxes()
@@ -240,13 +250,15 @@ void SliceBar::makeLines()
             connect(line.field, &QSpinBox::valueChanged, this, [this, dim](int index) { chooseIndex(dim, index); });
             m_lines.push_back(line);
         }
-        int labels = 0;
+        int labels = 0, fields = 0;
         for (const auto& line : m_lines) {
+            fields = std::max(fields, line.field->sizeHint().width());
             labels = std::max(labels, line.line->layout()->itemAt(0)->widget()->sizeHint().width());
         }
         QWidget* before = m_columns;
         for (const auto& line : m_lines) {
             line.line->layout()->itemAt(0)->widget()->setFixedWidth(labels);
+            line.field->setMinimumWidth(fields);
             setTabOrder(before, line.slider);
             setTabOrder(line.slider, line.field);
             before = line.field;
@@ -273,6 +285,17 @@ void SliceBar::arrange()
         delete item;
     }
     const bool beside = kind % 10 == 2, oneRow = kind % 10 >= 1;
+    if (!oneRow && !m_presets->isHidden()) { // the boxes need the room
+        static_cast<QBoxLayout*>(m_presets->layout())->insertWidget(2, m_swap);
+    } else {
+        static_cast<QBoxLayout*>(m_dims->layout())->insertWidget(2, m_swap);
+    }
+    m_swap->setVisible(!m_dims->isHidden());
+    for (int i = 0; i < m_rows->count(); ++i) {
+        for (auto* box : { m_rows, m_columns }) {
+            box->setItemText(i, words(m_choices[static_cast<std::size_t>(i)], !oneRow));
+        }
+    }
     m_layout->addWidget(m_presets, 0, 0, Qt::AlignLeft);
     m_layout->addWidget(m_dims, oneRow ? 0 : 1, oneRow ? 1 : 0);
     int row = beside ? 0 : oneRow ? 1 : 2;
@@ -284,6 +307,12 @@ void SliceBar::arrange()
     m_layout->setColumnStretch(1, 0);
     m_layout->setColumnStretch(2, oneRow ? 1 : 0);
     updateGeometry();
+}
+
+QSize SliceBar::minimumSizeHint() const
+{
+    const int height = m_layout->totalMinimumSize().height();
+    return { height > 0 ? kNarrowest : 0, height };
 }
 
 void SliceBar::resizeEvent(QResizeEvent* event)

@@ -26,6 +26,7 @@ public:
 
     void setTensor(const Shape& shape, const heatmap::SliceAxes& axes); ///< emits nothing; axes that the shape cannot have: lastPlaneAxes
     const heatmap::SliceAxes& axes() const { return m_axes; }
+    QSize minimumSizeHint() const override;
 
 signals:
     void axesChanged(const heatmap::SliceAxes& axes); ///< by the user; valid for the shape
@@ -47,7 +48,7 @@ private:
     void chooseDims(bool rows, heatmap::DimRange dims);
     void chooseIndex(std::size_t dim, std::int64_t index);
     void choose(heatmap::SliceAxes axes);
-    QString words(heatmap::DimRange dims) const;
+    QString words(heatmap::DimRange dims, bool brief = false) const;
 
     Shape m_shape;
     heatmap::SliceAxes m_axes;
