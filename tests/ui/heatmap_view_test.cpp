@@ -300,13 +300,30 @@ TEST_F(HeatmapViewTest, ClickPinsArrowsMoveEscapeUnpins)
     EXPECT_FALSE(m_session.selection().element);
     EXPECT_FALSE(m_view.canvas().pinned());
     EXPECT_TRUE(m_view.elements().pinnedText().isEmpty());
-    key(Qt::Key_Left); // none pinned: the middle
-    EXPECT_EQ(m_session.selection().element, (std::vector<std::int64_t> { 10, 15 }));
+    key(Qt::Key_Right); // none pinned: from the largest difference, here the first of many
+    EXPECT_EQ(m_session.selection().element, (std::vector<std::int64_t> { 0, 1 }));
     m_session.pinElement(std::vector<std::int64_t> { 0, 0 });
     settle();
     key(Qt::Key_Left); // the edge
     key(Qt::Key_Up);
     EXPECT_EQ(m_session.selection().element, (std::vector<std::int64_t> { 0, 0 }));
+}
+
+TEST_F(HeatmapViewTest, TheLargestDifferenceIsShownUntilAnElementIsPinned)
+{
+    compare({ { "fc", { 20, 30 }, counting(600) } }, { { "fc", { 20, 30 }, changed(counting(600), [](std::size_t i, float v) { return i == 77 ? v + 9 : v + 1; }) } });
+    EXPECT_TRUE(m_view.elements().largestText().startsWith("[2, 17]")) << m_view.elements().largestText().toStdString();
+    EXPECT_TRUE(m_view.elements().largestText().contains("B − A: 9\n"));
+    EXPECT_FALSE(m_session.selection().element); // nobody chose it
+    EXPECT_TRUE(m_view.elements().pinnedText().isEmpty());
+}
+
+TEST_F(HeatmapViewTest, LongStripsFillTheRoom)
+{
+    compare({ { "fc", { 400, 4 }, counting(1600) } }, { { "fc", { 400, 4 }, counting(1600) } });
+    const QRectF first = m_view.canvas().cellRect({ 0, 0 }), last = m_view.canvas().cellRect({ 399, 3 });
+    EXPECT_GT(last.right() - first.left(), 0.9 * m_view.canvas().width());
+    EXPECT_GT(last.bottom() - first.top(), 0.9 * m_view.canvas().height());
 }
 
 TEST_F(HeatmapViewTest, HoverShowsTheElement)

@@ -83,6 +83,18 @@ void ElementPanel::setPinned(std::optional<ElementWords> words)
     update();
 }
 
+void ElementPanel::setLargest(std::optional<ElementWords> words)
+{
+    m_largest = std::move(words);
+    describe();
+    update();
+}
+
+ElementPanel::Staying ElementPanel::staying() const
+{
+    return m_pinned ? Staying { &*m_pinned, tr("pinned") } : m_largest ? Staying { &*m_largest, tr("largest |B − A|") } : Staying { nullptr, tr("pinned") };
+}
+
 void ElementPanel::setHovered(std::optional<ElementWords> words)
 {
     m_hovered = std::move(words);
@@ -102,7 +114,7 @@ void ElementPanel::setTall(bool tall)
 void ElementPanel::describe()
 {
     setAccessibleName(tr("Element"));
-    setAccessibleDescription(m_hovered ? m_hovered->text() : m_pinned ? tr("pinned") + QLatin1Char(' ') + m_pinned->text() : QString());
+    setAccessibleDescription(m_hovered ? m_hovered->text() : staying().words ? staying().title + QLatin1Char(' ') + staying().words->text() : QString());
 }
 
 int ElementPanel::lineHeight() const { return fontMetrics().height() + 2; }
@@ -119,12 +131,12 @@ void ElementPanel::paintEvent(QPaintEvent*)
     const QString hint = tr("Click an element to pin it, or press an arrow key.");
     if (m_tall) {
         const QRect first(0, 0, width(), blockHeight());
-        paintBlock(painter, first, tr("pinned"), m_pinned ? &*m_pinned : nullptr, hint);
+        paintBlock(painter, first, staying().title, staying().words, hint);
         paintBlock(painter, first.translated(0, blockHeight() + kPadding), tr("under the mouse"), m_hovered ? &*m_hovered : nullptr, tr("Point at an element."));
         return;
     }
-    const auto* words = m_hovered ? &*m_hovered : m_pinned ? &*m_pinned : nullptr;
-    paintBlock(painter, rect(), m_hovered ? QString() : tr("pinned"), words, hint);
+    const auto* words = m_hovered ? &*m_hovered : staying().words;
+    paintBlock(painter, rect(), m_hovered ? QString() : staying().title, words, hint);
 }
 
 void ElementPanel::paintBlock(QPainter& painter, const QRect& box, const QString& title, const ElementWords* words, const QString& empty) const
@@ -193,7 +205,7 @@ bool ElementPanel::event(QEvent* event)
 {
     if (event->type() == QEvent::ToolTip) {
         auto* help = static_cast<QHelpEvent*>(event);
-        const auto* words = m_tall && help->y() < blockHeight() ? (m_pinned ? &*m_pinned : nullptr) : m_hovered ? &*m_hovered : m_pinned ? &*m_pinned : nullptr;
+        const auto* words = (m_tall && help->y() < blockHeight()) || !m_hovered ? staying().words : &*m_hovered;
         QToolTip::showText(help->globalPos(), words ? tip(words->text()) : QString(), this);
         return true;
     }

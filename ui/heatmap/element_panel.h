@@ -27,18 +27,20 @@ struct ElementWords {
 
 ElementWords elementWords(const heatmap::PickedElement& element, DType a, DType b, const PartPlace& placeA, const PartPlace& placeB);
 
-/// The element under the mouse and the pinned one: index, rank, both values, their difference in every measure, and their bits. In a narrow
-/// view there is room for one: that under the mouse, else the pinned one.
+/// The element under the mouse and one that stays, the pinned one or the one of largest difference: index, rank, both values, their difference in every measure, and their bits. In a narrow
+/// view there is room for one: that under the mouse, else the one that stays.
 class ElementPanel : public QWidget {
     Q_OBJECT
 public:
     explicit ElementPanel(QWidget* parent = nullptr);
 
     void setPinned(std::optional<ElementWords> words);
+    void setLargest(std::optional<ElementWords> words); ///< shown while none is pinned
     void setHovered(std::optional<ElementWords> words);
     void setTall(bool tall); ///< both, below each other
 
     QString pinnedText() const { return m_pinned ? m_pinned->text() : QString(); }
+    QString largestText() const { return m_largest ? m_largest->text() : QString(); }
     QString hoveredText() const { return m_hovered ? m_hovered->text() : QString(); }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -52,9 +54,14 @@ private:
     int lineHeight() const;
     int blockHeight() const;
     void describe();
+    struct Staying {
+        const ElementWords* words = nullptr;
+        QString title;
+    };
+    Staying staying() const;
     void paintBlock(QPainter& painter, const QRect& box, const QString& title, const ElementWords* words, const QString& empty) const;
 
-    std::optional<ElementWords> m_pinned, m_hovered;
+    std::optional<ElementWords> m_pinned, m_largest, m_hovered;
     bool m_tall = false;
 };
 

@@ -24,8 +24,8 @@ namespace {
 
 // All in pixels of a screen of scale 1.
 constexpr double kLargestFitted = 160; ///< side of a cell when a small tensor is fitted
+constexpr double kLeastUsed = 0.5;     ///< share of the room that square cells must fill
 constexpr double kLargest = 320;
-constexpr double kStrip = 40; ///< thickness that a picture of a single row is given
 constexpr double kTextWidth = 64, kTextHeight = 22;
 constexpr double kGridFrom = 14;
 constexpr double kTold = 12; ///< side of a cell that can be told from its neighbours
@@ -92,6 +92,12 @@ void HeatmapCanvas::setPinned(std::optional<Cell> cell)
     }
 }
 
+void HeatmapCanvas::setLargest(std::optional<Cell> cell)
+{
+    m_largest = cell;
+    update();
+}
+
 void HeatmapCanvas::setParts(std::vector<PartLines> parts)
 {
     m_parts = std::move(parts);
@@ -104,18 +110,16 @@ Viewport HeatmapCanvas::fittedView() const
 {
     const int width = m_view.width, height = m_view.height;
     const int margin = static_cast<int>(std::lround(m_scale)); // for the frame
-    auto view = heatmap::fitted(rows(), columns(), std::max(1, width - 2 * margin), std::max(1, height - 2 * margin));
+    const int roomX = std::max(1, width - 2 * margin), roomY = std::max(1, height - 2 * margin);
+    auto view = heatmap::fitted(rows(), columns(), roomX, roomY);
+    // A long strip of square cells would leave most of the room empty: its cells are stretched.
+    const double used = static_cast<double>(rows()) / view.rowsPerPixel * (static_cast<double>(columns()) / view.columnsPerPixel);
+    if (used < kLeastUsed * roomX * roomY) {
+        view = heatmap::fitted(rows(), columns(), roomX, roomY, true);
+    }
     const double smallest = 1 / (kLargestFitted * m_scale);
     view.columnsPerPixel = std::max(view.columnsPerPixel, smallest);
     view.rowsPerPixel = std::max(view.rowsPerPixel, smallest);
-    // A vector is a line too thin to see: it is drawn as a strip.
-    const double strip = std::min(kStrip * m_scale, std::min(width, height) / 2.0);
-    if (static_cast<double>(rows()) / view.rowsPerPixel < strip) {
-        view.rowsPerPixel = static_cast<double>(rows()) / strip;
-    }
-    if (static_cast<double>(columns()) / view.columnsPerPixel < strip) {
-        view.columnsPerPixel = static_cast<double>(columns()) / strip;
-    }
     view.width = width;
     view.height = height;
     view.left = (static_cast<double>(columns()) - width * view.columnsPerPixel) / 2;
@@ -513,6 +517,9 @@ void HeatmapCanvas::paintMarks(QPainter& painter)
     };
     if (m_hovered && std::min(cellRect(*m_hovered).width(), cellRect(*m_hovered).height()) >= 4 && m_hovered != m_pinned) {
         frame(*m_hovered, 4, 1);
+    }
+    if (!m_pinned && m_largest) {
+        frame(*m_largest, 9, 1);
     }
     if (m_pinned && m_pyramid->slice().contains(*m_pinned)) {
         frame(*m_pinned, 9, 2);

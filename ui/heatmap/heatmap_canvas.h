@@ -49,6 +49,7 @@ public:
     void setLook(const heatmap::Style& style); ///< its background is the theme's
     const heatmap::Style& look() const { return m_style; }
     void setPinned(std::optional<heatmap::Cell> cell);
+    void setLargest(std::optional<heatmap::Cell> cell); ///< framed while none is pinned; must be on the picture
     std::optional<heatmap::Cell> pinned() const { return m_pinned; }
     std::optional<heatmap::Cell> hovered() const { return m_hovered; }
     void setParts(std::vector<PartLines> parts);
@@ -127,7 +128,7 @@ private:
     bool m_stale = true;
     CellTexts m_texts;
     heatmap::CellRect m_requestedTexts;
-    std::optional<heatmap::Cell> m_pinned, m_hovered;
+    std::optional<heatmap::Cell> m_largest, m_pinned, m_hovered;
     std::vector<PartLines> m_parts;
     std::optional<QPointF> m_pressed; ///< where the button went down
     QPointF m_dragged;                ///< up to where the picture followed the mouse

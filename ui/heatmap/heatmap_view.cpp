@@ -223,6 +223,11 @@ void HeatmapView::receive(PairPicture picture)
     m_bar->retranslate(m_picture->pyramid->options());
     m_canvas->setPinned(std::nullopt);
     m_elements->setPinned(std::nullopt);
+    m_elements->setLargest(std::nullopt);
+    m_canvas->setLargest(m_picture->largest);
+    if (m_picture->largest) {
+        readElement(*m_picture->largest, Reading::Largest);
+    }
     updateParts();
     showPicture();
     followPin();
@@ -450,7 +455,7 @@ void HeatmapView::followPin()
         if (!m_pinIsOurs) {
             m_canvas->reveal(*cell);
         }
-        readElement(*cell, true);
+        readElement(*cell, Reading::Pinned);
         updateProfile();
         return;
     }
@@ -472,7 +477,7 @@ void HeatmapView::movePin(int rows, int columns)
     }
     const auto& slice = m_picture->pyramid->slice();
     Cell cell;
-    if (const auto pinned = m_canvas->pinned()) {
+    if (const auto pinned = m_canvas->pinned() ? m_canvas->pinned() : m_picture->largest) {
         cell = { pinned->row + rows, pinned->column + columns };
         if (slice.folded() && columns != 0 && (cell.column < 0 || cell.column >= slice.columns())) { // a line goes on in the next row
             cell = { pinned->row + columns, columns > 0 ? 0 : slice.columns() - 1 };
@@ -487,12 +492,12 @@ void HeatmapView::movePin(int rows, int columns)
     }
 }
 
-void HeatmapView::readElement(Cell cell, bool pinned)
+void HeatmapView::readElement(Cell cell, Reading reading)
 {
     m_session.jobs().start<Result<heatmap::PickedElement>>(
-        m_tag + QLatin1String(pinned ? "-pin" : "-hover"), QString(), this,
+        m_tag + QLatin1String(reading == Reading::Pinned ? "-pin" : reading == Reading::Largest ? "-largest" : "-hover"), QString(), this,
         [pyramid = m_picture->pyramid, cell](Progress&, std::stop_token) { return pyramid->element(cell); },
-        [this, pinned, pyramid = m_picture->pyramid](Result<heatmap::PickedElement> element) {
+        [this, reading, pyramid = m_picture->pyramid](Result<heatmap::PickedElement> element) {
             if (!m_picture || m_picture->pyramid != pyramid) {
                 return;
             }
@@ -502,10 +507,16 @@ void HeatmapView::readElement(Cell cell, bool pinned)
             }
             const auto& lane = m_picture->alignedLane();
             auto words = elementWords(*element, pyramid->dtypeA(), pyramid->dtypeB(), placeOf(lane.a, element->index), placeOf(lane.b, element->index));
-            if (pinned) {
+            switch (reading) {
+            case Reading::Pinned:
                 m_elements->setPinned(std::move(words));
-            } else {
+                break;
+            case Reading::Largest:
+                m_elements->setLargest(std::move(words));
+                break;
+            case Reading::Hovered:
                 m_elements->setHovered(std::move(words));
+                break;
             }
         });
 }
@@ -574,7 +585,7 @@ void HeatmapView::setProfileOf(ProfileOf profile)
 
 void HeatmapView::updateProfile()
 {
-    const auto cell = m_canvas->hovered() && !m_reading ? m_canvas->hovered() : m_canvas->pinned();
+    const auto cell = m_canvas->hovered() && !m_reading ? m_canvas->hovered() : m_canvas->pinned() ? m_canvas->pinned() : m_picture ? m_picture->largest : std::nullopt;
     const QString tag = m_tag + QStringLiteral("-profile");
     if (!m_picture || m_reading || m_profile->isHidden() || !cell) {
         m_session.jobs().cancel(tag);

@@ -105,7 +105,8 @@ private:
 
     void pin(heatmap::Cell cell, bool reveal);
     void movePin(int rows, int columns);
-    void readElement(heatmap::Cell cell, bool pinned);
+    enum class Reading { Hovered, Pinned, Largest };
+    void readElement(heatmap::Cell cell, Reading reading);
     void updateProfile();
     void placeProfile();
     void endHold();

@@ -121,7 +121,7 @@ void HeatmapView::buildParts()
     });
     connect(m_canvas, &HeatmapCanvas::hoverChanged, this, [this](std::optional<heatmap::Cell> cell) {
         if (cell && m_picture && !m_reading) {
-            readElement(*cell, false);
+            readElement(*cell, Reading::Hovered);
         } else {
             m_session.jobs().cancel(m_tag + QStringLiteral("-hover"));
             m_elements->setHovered(std::nullopt);
@@ -292,7 +292,7 @@ void HeatmapView::retranslate()
     updateParts();
     updateProfile();
     if (m_picture && m_canvas->pinned()) {
-        readElement(*m_canvas->pinned(), true);
+        readElement(*m_canvas->pinned(), Reading::Pinned);
     }
 }
 

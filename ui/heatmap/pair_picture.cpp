@@ -54,7 +54,7 @@ Result<Histograms> loadHistograms(const heatmap::Pyramid& pyramid, const std::ve
 
 Result<PairPicture> loadPicture(const PictureRequest& request, Progress& progress, std::stop_token stop)
 {
-    PairPicture out { request.tensors, request.pair, request.lane, {}, {}, {}, {} };
+    PairPicture out { request.tensors, request.pair, request.lane, {}, {}, {}, {}, {} };
     if (request.sources) {
         out.sources = *request.sources;
     } else {
@@ -71,6 +71,11 @@ Result<PairPicture> loadPicture(const PictureRequest& request, Progress& progres
         return tl::unexpected(pyramid.error());
     }
     out.pyramid = std::move(*pyramid);
+    const auto largest = out.pyramid->largest(Mode::AbsDifference);
+    if (!largest) {
+        return tl::unexpected(largest.error());
+    }
+    out.largest = *largest;
     auto histograms = loadHistograms(*out.pyramid, request.modes, &progress, stop);
     if (!histograms) {
         return tl::unexpected(histograms.error());

@@ -24,6 +24,7 @@ struct PairPicture {
     diagnose::LaneTensors sources;
     Shape shape; ///< as heatmap::pictureShape
     std::shared_ptr<const heatmap::Pyramid> pyramid;
+    std::optional<heatmap::Cell> largest; ///< where |B - A| is largest; nullopt: nowhere finite
     Histograms histograms; ///< those known so far
 
     const align::Pair& alignedPair() const { return tensors->comparison().structure().alignment.pairs[pair]; }

@@ -212,7 +212,7 @@ void MainWindow::buildWorkspace()
     m_right->addWidget(m_details);
     m_right->setStretchFactor(0, 1);
     m_right->setStretchFactor(1, 0);
-    m_right->setSizes({ 520, 250 });
+    m_right->setSizes({ 620, 200 });
     m_right->setMinimumWidth(300);
 
     m_columns->addWidget(m_left);

@@ -15,6 +15,7 @@
 #include <QLineEdit>
 #include <QLocale>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
@@ -290,6 +291,11 @@ bool PairPanel::eventFilter(QObject* object, QEvent* event)
 {
     if (object == m_table->viewport() && event->type() == QEvent::Resize) {
         fitColumns();
+        // What was seen of the selection stays seen.
+        const int before = static_cast<QResizeEvent*>(event)->oldSize().height();
+        if (const auto index = m_table->currentIndex(); index.isValid() && m_table->visualRect(index).top() < before) {
+            QMetaObject::invokeMethod(this, &PairPanel::showSelected, Qt::QueuedConnection);
+        }
     }
     return QWidget::eventFilter(object, event);
 }
@@ -336,7 +342,8 @@ void PairPanel::fitColumns()
 void PairPanel::showSelected()
 {
     const auto index = m_table->currentIndex();
-    if (index.isValid() && !m_table->viewport()->rect().contains(m_table->visualRect(index).center())) {
+    const QRect row = index.isValid() ? m_table->visualRect(index) : QRect();
+    if (index.isValid() && (row.top() < 0 || row.bottom() > m_table->viewport()->height())) {
         m_table->scrollTo(index.siblingAtColumn(PairModel::State), QAbstractItemView::PositionAtCenter);
     }
 }
