@@ -129,7 +129,7 @@ void HeatmapBar::retranslate(const heatmap::PyramidOptions& options)
     set(m_goTo, tr("Go to"), tr("Go to index, Ctrl+G"), tr("Pins the element of an index that you type."));
     set(m_worst, tr("Worst"), tr("Worst element, W"), tr("Pins the element of largest finite magnitude in this mode, on this picture."));
     m_maps->setAccessibleName(tr("Colour map"));
-    m_maps->setToolTip(tip(tr("Colour map"), tr("Blue-orange has its middle at zero: for values with a sign.")));
+    m_maps->setToolTip(tip(tr("Colour map"), tr("Diverging: blue below zero, near-white at zero, orange above; for values with a sign.")));
     for (int i = 0; i < m_maps->count(); ++i) {
         m_maps->setItemText(i, colourMapWord(static_cast<heatmap::ColourMap>(m_maps->itemData(i).toInt())));
     }

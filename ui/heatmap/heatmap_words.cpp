@@ -113,7 +113,7 @@ QString colourMapWord(heatmap::ColourMap map)
     case heatmap::ColourMap::Grey:
         return Words::tr("grey");
     case heatmap::ColourMap::BlueWhiteOrange:
-        return Words::tr("blue-orange");
+        return Words::tr("diverging");
     }
     return {};
 }
