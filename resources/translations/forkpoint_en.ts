@@ -23,6 +23,16 @@
     </message>
 </context>
 <context>
+    <name>Heatmap</name>
+    <message numerus="yes">
+        <source>%n number(s) are needed, one per dim, or one flat index.</source>
+        <translation>
+            <numerusform>One number is needed, or a flat index.</numerusform>
+            <numerusform>%n numbers are needed, one per dim, or one flat index.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>PairWords</name>
     <message numerus="yes">
         <source>%n rank(s)</source>

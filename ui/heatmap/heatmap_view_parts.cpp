@@ -277,7 +277,7 @@ void HeatmapView::retranslate()
     m_zoomOut->setText(tr("Zoom out"));
     m_fitAction->setText(tr("Fit the picture"));
     m_worstAction->setText(tr("Worst element"));
-    m_goToAction->setText(tr("Go to index..."));
+    m_goToAction->setText(tr("Go to index…"));
     m_flipAction->setText(tr("Flip A and B (hold Space)"));
     m_copyElement->setText(tr("Copy the pinned element"));
     m_copyPicture->setText(tr("Copy picture of the heatmap"));
