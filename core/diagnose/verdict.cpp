@@ -100,6 +100,9 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
         out.severity = std::max(out.severity, results[i].severity);
         out.undecidable += results[i].undecidable ? 1u : 0u;
         out.pairs += isOneSided(status) ? 0u : 1u;
+        if (results[i].severity == Severity::Noise && !results[i].undecidable && (!out.closest || results[i].ratio > results[*out.closest].ratio)) {
+            out.closest = i;
+        }
     }
     out.fork = ForkFinder(alignment, inputs, results).find();
     std::vector<Severity> severities(results.size());

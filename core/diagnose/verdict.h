@@ -21,6 +21,7 @@ struct Fork {
 struct Verdict {
     Severity severity = Severity::Identical; ///< of the worst pair
     std::optional<Fork> fork;
+    std::optional<std::size_t> closest; ///< of the pairs within the floor, and decidable, the one that comes closest to it; nullopt if all are identical
     Gates gates; ///< over all steps
     bool measuredFloor = false; ///< a repeat of the reference was given
     std::size_t undecidable = 0;

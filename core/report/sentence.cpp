@@ -57,14 +57,8 @@ std::string agreement(const compare::Snapshot& comparison)
                         : fmt::format("The runs are bit-identical in all {} compared tensors.", identical);
     } else {
         text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical)", identical + noise - outcome.verdict.undecidable, identical);
-        std::optional<std::size_t> worst;
-        for (std::size_t i = 0; i < comparison.ready(); ++i) {
-            const auto& result = comparison.result(i);
-            if (result.severity == Severity::Noise && !result.undecidable && (!worst || result.ratio > comparison.result(*worst).ratio)) {
-                worst = i;
-            }
-        }
-        text += worst ? fmt::format("; closest to the floor: {}, {}.", place(pairs[*worst]), pairNumbers(comparison, *worst)) : ".";
+        const auto& closest = outcome.verdict.closest;
+        text += closest ? fmt::format("; closest to the floor: {}, {}.", place(pairs[*closest]), pairNumbers(comparison, *closest)) : ".";
     }
     if (outcome.verdict.undecidable > 0) {
         text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(outcome.verdict.undecidable, "tensor"),

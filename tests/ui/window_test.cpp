@@ -90,6 +90,21 @@ TEST_F(WindowTest, NamesTheForkAndSelectsIt)
     waitUntilPainted();
 }
 
+TEST_F(WindowTest, WithoutAForkThePairClosestToTheFloorIsSelected)
+{
+    NetOptions b;
+    b.gradientScale = 1 + 1e-7;
+    writeNet(folder("single"));
+    writeNet(folder("ddp"), b);
+    auto& window = makeWindow();
+    open();
+    ASSERT_EQ(m_session.comparison()->outcome()->verdict.severity, Severity::Noise);
+    EXPECT_EQ(m_session.selection().pair, m_session.comparison()->outcome()->verdict.closest);
+    ASSERT_TRUE(m_session.selection().pair);
+    waitUntilPainted();
+    EXPECT_TRUE(window.heatmap()->emptyText().isEmpty()) << window.heatmap()->emptyText().toStdString();
+}
+
 TEST_F(WindowTest, F8WalksTheDivergences)
 {
     auto& window = openHalved();

@@ -38,6 +38,7 @@ namespace {
 constexpr int kGatherResults = 40; ///< milliseconds
 constexpr int kMinimapRoom = 126;
 constexpr int kMinimapFrom = 420; ///< canvas width
+constexpr int kBesidePhases = 330; ///< what else the header needs
 constexpr int kListedNeighbours = 20;
 
 QString freshTag()
@@ -255,6 +256,7 @@ void GraphView::changeEvent(QEvent* event)
 void GraphView::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
+    m_phases->setVisible(width() >= m_phases->sizeHint().width() + kBesidePhases); // the gates above do the same
     placeMinimap();
 }
 

@@ -124,19 +124,12 @@ QString agreementDetail(const compare::Snapshot& comparison)
     if (verdict.pairs == 0 || verdict.severity == Severity::Identical) {
         return {};
     }
-    std::optional<std::size_t> worst;
-    std::size_t identical = 0;
-    for (std::size_t i = 0; i < comparison.ready(); ++i) {
-        const auto& result = comparison.result(i);
-        identical += result.severity == Severity::Identical ? 1u : 0u;
-        if (result.severity == Severity::Noise && !result.undecidable && (!worst || result.ratio > comparison.result(*worst).ratio)) {
-            worst = i;
-        }
-    }
+    const auto severities = comparison.severities();
+    const auto identical = std::count(severities.begin(), severities.end(), Severity::Identical);
     QString text = Words::tr("%n tensor(s) bit-identical.", nullptr, static_cast<int>(identical));
-    if (worst) {
+    if (const auto& closest = verdict.closest) {
         addSentence(text, Words::tr("Closest to the floor: step %1, %2: %3.")
-                              .arg(QString::number(pairAt(comparison, *worst).key.step), described(pairAt(comparison, *worst).key), pairNumbers(comparison, *worst)));
+                              .arg(QString::number(pairAt(comparison, *closest).key.step), described(pairAt(comparison, *closest).key), pairNumbers(comparison, *closest)));
     }
     return text;
 }

@@ -132,8 +132,9 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
             m_state = State::Ready;
             emit verdictReady();
             emit stateChanged();
-            if (!m_selection.pair) {
-                goToFork();
+            if (!m_selection.pair) { // what the verdict names
+                const auto& verdict = m_comparison->outcome()->verdict;
+                selectPair(verdict.fork ? verdict.fork->pair : verdict.closest);
             }
         });
 }

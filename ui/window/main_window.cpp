@@ -213,7 +213,7 @@ void MainWindow::buildWorkspace()
     m_right->setStretchFactor(0, 1);
     m_right->setStretchFactor(1, 0);
     m_right->setSizes({ 620, 200 });
-    m_right->setMinimumWidth(300);
+    m_right->setMinimumWidth(340);
 
     m_columns->addWidget(m_left);
     m_columns->addWidget(m_middle);
@@ -598,7 +598,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
 void MainWindow::spreadColumns()
 {
     if (!m_columnsMoved) {
-        const int left = std::clamp(width() / 5, 250, 400), right = std::clamp(width() * 3 / 10, 300, 560);
+        const int left = std::clamp(width() / 5, 250, 400), right = std::clamp(width() * 3 / 10, 340, 560);
         m_columns->setSizes({ left, width() - left - right, right });
     }
 }
