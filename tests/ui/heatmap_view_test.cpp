@@ -10,6 +10,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QLabel>
+#include <QLayout>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -648,8 +649,12 @@ TEST_F(HeatmapViewTest, FitsANarrowColumn)
 {
     compare({ { "fc", { 64, 128 }, wave(64 * 128, 1) }, { "conv", { 4, 5, 6, 7 }, wave(840, 1) } }, { { "fc", { 64, 128 }, wave(64 * 128, 2) }, { "conv", { 4, 5, 6, 7 }, wave(840, 2) } },
             { 380, 420 });
+    m_view.resize(1200, 800);
+    settle();
+    m_view.resize(380, 420);
+    settle();
     EXPECT_EQ(m_view.width(), 380);
-    EXPECT_LE(m_view.minimumSizeHint().width(), 380);
+    EXPECT_LE(m_view.layout()->minimumSize().width(), 380);
     EXPECT_GE(m_view.canvas().height(), 120);
     for (auto* button : m_view.findChildren<QToolButton*>()) {
         if (button->isVisible()) {

@@ -57,6 +57,8 @@ public:
     RangeBar& rangeBar() { return *m_range; }
     const RangeKeeper& ranges() const { return m_ranges; }
 
+    QSize minimumSizeHint() const override { return { 370, 320 }; } ///< narrow, also while the wide arrangement is shown
+
     enum class ProfileOf { Nothing, Row, Column };
     void setProfileOf(ProfileOf profile);
 
