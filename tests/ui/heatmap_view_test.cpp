@@ -10,6 +10,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QLabel>
+#include <QLayout>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -665,8 +666,12 @@ TEST_F(HeatmapViewTest, FitsANarrowColumn)
 {
     compare({ { "fc", { 64, 128 }, wave(64 * 128, 1) }, { "conv", { 4, 5, 6, 7 }, wave(840, 1) } }, { { "fc", { 64, 128 }, wave(64 * 128, 2) }, { "conv", { 4, 5, 6, 7 }, wave(840, 2) } },
             { 380, 420 });
+    m_view.resize(1200, 800);
+    settle();
+    m_view.resize(380, 420);
+    settle();
     EXPECT_EQ(m_view.width(), 380);
-    EXPECT_LE(m_view.minimumSizeHint().width(), 380);
+    EXPECT_LE(m_view.layout()->minimumSize().width(), 380);
     EXPECT_GE(m_view.canvas().height(), 120);
     for (auto* button : m_view.findChildren<QToolButton*>()) {
         if (button->isVisible()) {
@@ -674,6 +679,131 @@ TEST_F(HeatmapViewTest, FitsANarrowColumn)
             EXPECT_GE(button->width(), button->fontMetrics().horizontalAdvance(button->text())) << button->objectName().toStdString();
         }
     }
+}
+
+namespace {
+
+/// One rank of a run whose parameter "fc.weight" is [8, 6] in all; `shape` and `offset` of the part that the rank has.
+void writePart(const std::filesystem::path& folder, int rank, int worldSize, const Shape& shape, std::int64_t offset, const std::vector<float>& values)
+{
+    auto writer = bundle::RankWriter::create(folder, rank);
+    ASSERT_TRUE(writer) << writer.error().text();
+    ASSERT_TRUE(bundle::writeBundleInfo(folder, { { "name", folder.stem().string() }, { "world_size", worldSize } }));
+    ASSERT_TRUE(writer->info({ { "world_size", worldSize }, { "status", "complete" } }));
+    bundle::TensorRecord record;
+    record.phase = bundle::Phase::Start;
+    record.kind = bundle::Kind::Param;
+    record.module = "fc";
+    record.param = "weight";
+    record.shape = shape;
+    if (worldSize > 1) {
+        record.globalShape = { 8, 6 };
+        record.globalOffset = { offset, 0 };
+        record.placement = { { "tp", bundle::Placement::Type::Shard, 0, "" } };
+    }
+    const auto written = writer->tensor(record, std::as_bytes(std::span(values)));
+    ASSERT_TRUE(written) << written.error().text();
+}
+
+} // namespace
+
+TEST_F(HeatmapViewTest, PartsOfRanksAreDrawnAndNamed)
+{
+    const auto whole = counting(48);
+    writePart(folder("single"), 0, 1, { 8, 6 }, 0, whole);
+    writePart(folder("ddp"), 0, 2, { 5, 6 }, 0, { whole.begin(), whole.begin() + 30 });
+    writePart(folder("ddp"), 1, 2, { 3, 6 }, 5, { whole.begin() + 30, whole.end() });
+    open({ 900, 640 });
+    ASSERT_TRUE(m_view.emptyText().isEmpty()) << m_view.emptyText().toStdString();
+    // A line between rows 4 and 5, dark and light in turn, and nowhere else.
+    const auto darkAndLight = [&](std::int64_t row) {
+        const auto left = m_view.canvas().cellRect({ row, 3 }).topLeft();
+        const QImage image = m_view.canvas().grab().toImage();
+        bool dark = false, light = false;
+        for (int y = static_cast<int>(left.y()) - 2; y <= static_cast<int>(left.y()) + 2; ++y) {
+            for (int x = static_cast<int>(left.x()) + 2; x < static_cast<int>(left.x()) + 40; ++x) {
+                dark = dark || image.pixelColor(x, y) == QColor(0, 0, 0);
+                light = light || image.pixelColor(x, y) == QColor(255, 255, 255);
+            }
+        }
+        return dark && light;
+    };
+    EXPECT_TRUE(darkAndLight(5));
+    EXPECT_FALSE(darkAndLight(4));
+    EXPECT_FALSE(darkAndLight(6));
+    key(Qt::Key_1); // A has no parts
+    EXPECT_FALSE(darkAndLight(5));
+    key(Qt::Key_2);
+    EXPECT_TRUE(darkAndLight(5));
+    m_session.pinElement(std::vector<std::int64_t> { 6, 2 });
+    settle();
+    EXPECT_TRUE(m_view.elements().pinnedText().contains("A rank 0 [6, 2], B rank 1 [1, 2]")) << m_view.elements().pinnedText().toStdString();
+    m_session.pinElement(std::vector<std::int64_t> { 4, 2 });
+    settle();
+    EXPECT_TRUE(m_view.elements().pinnedText().startsWith("[4, 2]  rank 0 [4, 2]\n")) << m_view.elements().pinnedText().toStdString();
+}
+
+TEST_F(HeatmapViewTest, AParameterAfterTheStepIsSeenAsItsUpdateAsItsNumbersAre)
+{
+    NetOptions scaled;
+    scaled.gradientScale = 0.5;
+    writeNet(folder("single"));
+    writeNet(folder("ddp"), scaled);
+    open();
+    const auto& comparison = *m_session.comparison();
+    bool found = false;
+    for (std::size_t i = 0; i < comparison.pairs() && !found; ++i) {
+        const auto* lane = comparison.result(i).worstLane();
+        if (lane && lane->ofUpdate) {
+            found = true;
+            select(i);
+            EXPECT_TRUE(m_view.title().contains("update")) << m_view.title().toStdString();
+            // The largest difference of the picture is that of the metrics.
+            key(Qt::Key_W);
+            const auto& worst = lane->statistics.maxAbs;
+            ASSERT_TRUE(m_session.selection().element);
+            const auto cell = m_view.canvas().pyramid()->slice().cellOf(*m_session.selection().element);
+            const auto element = m_view.canvas().pyramid()->element(*cell);
+            ASSERT_TRUE(element);
+            EXPECT_EQ(std::fabs(element->difference), worst.value);
+        }
+    }
+    EXPECT_TRUE(found);
+}
+
+TEST_F(HeatmapViewTest, AReadErrorIsSaidAndCanBeTriedAgain)
+{
+    compare({ { "one", { 8, 8 }, wave(64, 1) }, { "two", { 8, 8 }, wave(64, 3) } }, { { "one", { 8, 8 }, wave(64, 2) }, { "two", { 8, 8 }, wave(64, 4) } });
+    std::filesystem::path bytes;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder("ddp"))) {
+        if (entry.is_regular_file() && entry.path().extension() == ".bin") {
+            bytes = entry.path();
+        }
+    }
+    ASSERT_FALSE(bytes.empty());
+    const auto kept = bytes.string() + ".kept";
+    std::filesystem::copy_file(bytes, kept);
+    std::filesystem::resize_file(bytes, 10);
+    select(1);
+    EXPECT_TRUE(m_view.emptyText().startsWith("The elements could not be read")) << m_view.emptyText().toStdString();
+    EXPECT_TRUE(m_view.emptyText().contains("rank00000")) << m_view.emptyText().toStdString();
+    ASSERT_TRUE(child<QPushButton>("again")->isVisible());
+    std::filesystem::copy_file(kept, bytes, std::filesystem::copy_options::overwrite_existing);
+    QTest::mouseClick(child<QPushButton>("again"), Qt::LeftButton);
+    settle();
+    EXPECT_TRUE(m_view.emptyText().isEmpty()) << m_view.emptyText().toStdString();
+}
+
+TEST_F(HeatmapViewTest, FollowsTheTheme)
+{
+    compare({ { "fc", { 8, 64 }, wave(512, 1) } }, { { "fc", { 8, 64 }, wave(512, 2) } });
+    const auto beside = [&] { return m_view.canvas().grab().toImage().pixelColor(m_view.canvas().width() / 2, 5); };
+    ui::applyTheme(*qApp, ui::ThemeChoice::Dark);
+    settle();
+    EXPECT_EQ(beside(), ui::Theme::darkTheme().panel);
+    ui::applyTheme(*qApp, ui::ThemeChoice::Light);
+    settle();
+    EXPECT_EQ(beside(), ui::Theme::light().panel);
 }
 
 TEST_F(HeatmapViewTest, WordsAreTranslated)

@@ -58,6 +58,8 @@ public:
     const RangeKeeper& ranges() const { return m_ranges; }
     QAction* goToAction() const { return m_goToAction; } ///< for a menu
 
+    QSize minimumSizeHint() const override { return { 370, 320 }; } ///< narrow, also while the wide arrangement is shown
+
     enum class ProfileOf { Nothing, Row, Column };
     void setProfileOf(ProfileOf profile);
 

@@ -171,6 +171,7 @@ void HeatmapView::buildLayout()
     auto* all = new QVBoxLayout(this);
     all->setContentsMargins(10, 6, 10, 6);
     all->setSpacing(4);
+    all->setSizeConstraint(QLayout::SetNoConstraint); // the wide arrangement must not keep the view from becoming narrow
     all->addWidget(m_title);
     all->addWidget(m_pages, 1);
     setBackgroundRole(QPalette::Base);
