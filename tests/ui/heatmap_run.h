@@ -70,6 +70,7 @@ protected:
             m_view.grab();
             return !m_view.isBusy();
         }, 60000));
+        QApplication::processEvents(); // layouts that were asked for
         m_view.grab();
     }
 
