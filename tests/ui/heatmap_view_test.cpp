@@ -370,7 +370,7 @@ TEST_F(HeatmapViewTest, WheelZoomsAtTheMouseDragPansAndFitReturns)
 
 TEST_F(HeatmapViewTest, ValuesAreWrittenIntoLargeCells)
 {
-    compare({ { "fc", { 4, 4 }, counting(16) } }, { { "fc", { 4, 4 }, counting(16) } }, { 900, 700 });
+    compare({ { "fc", { 9, 4 }, counting(36) } }, { { "fc", { 9, 4 }, counting(36) } }, { 900, 700 });
     key(Qt::Key_1);
     const auto inside = m_view.canvas().cellRect({ 2, 2 }).adjusted(4, 4, -4, -4).toRect();
     const auto colours = [&] {
