@@ -2276,11 +2276,6 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <translation>共 %1</translation>
     </message>
     <message>
-        <source>A %1, B %2</source>
-        <comment>labels</comment>
-        <translation>A %1，B %2</translation>
-    </message>
-    <message>
         <source>rtol %1, atol %2</source>
         <translation>rtol %1，atol %2</translation>
     </message>

@@ -11,6 +11,7 @@
 #include "ui/heatmap/range_bar.h"
 #include "ui/heatmap/slice_bar.h"
 #include "ui/models/detail_rows.h"
+#include "ui/models/caption.h"
 #include "ui/models/pair_words.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
@@ -700,38 +701,14 @@ QString HeatmapView::caption() const
     if (!m_picture || m_pages->currentIndex() != 0) {
         return {};
     }
-    const auto& alignment = m_picture->tensors->comparison().structure().alignment;
-    const auto& pair = m_picture->alignedPair();
     const auto& look = m_canvas->look();
-    QStringList parts { tr("A %1, B %2", "labels").arg(shown(alignment.a.label), shown(alignment.b.label)), tr("step %1").arg(pair.key.step), fullName(pair.key),
-        axesText(m_picture->shape, m_picture->pyramid->slice().axes()), modeName(look.mode) };
-    if (look.mode == Mode::OverTolerance) {
-        parts += tr("rtol %1, atol %2").arg(number(m_picture->pyramid->options().rtol), number(m_picture->pyramid->options().atol));
-    } else {
-        parts += tr("%1, %2", "colour map, range").arg(colourMapWord(look.map), rangeText(look.normalisation));
-    }
-    parts += QStringLiteral("Forkpoint " FORKPOINT_VERSION);
-    parts.removeAll(QString());
-    return parts.join(QStringLiteral("  ·  "));
+    const auto& options = m_picture->pyramid->options();
+    return captionText(m_session, { fullName(m_picture->alignedPair().key), axesText(m_picture->shape, m_picture->pyramid->slice().axes()), modeName(look.mode),
+                                      look.mode == Mode::OverTolerance ? tr("rtol %1, atol %2").arg(number(options.rtol), number(options.atol))
+                                                                       : tr("%1, %2", "colour map, range").arg(colourMapWord(look.map), rangeText(look.normalisation)) });
 }
 
-QImage HeatmapView::picture()
-{
-    const QImage view = grab().toImage();
-    const double scale = view.devicePixelRatio();
-    const QFontMetrics metrics(font());
-    const int strip = metrics.height() + 10;
-    QImage out(view.width(), view.height() + static_cast<int>(std::lround(strip * scale)), QImage::Format_RGB32);
-    out.setDevicePixelRatio(scale);
-    out.fill(Theme::current().panel);
-    QPainter painter(&out);
-    painter.drawImage(QPointF(0, 0), view);
-    painter.setPen(Theme::current().muted);
-    painter.setFont(font());
-    painter.drawText(QRectF(10, height(), width() - 20, strip), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-                     metrics.elidedText(caption(), Qt::ElideMiddle, width() - 20));
-    return out;
-}
+QImage HeatmapView::picture() { return withCaption(grab().toImage(), caption()); }
 
 void HeatmapView::copyPicture()
 {
