@@ -690,11 +690,12 @@ FORKPOINT_INLINE void rowsBody(const Job<Real>& job, const Decoders<Real>& decod
                 job.counts.differing += found.differing;
                 for (int r = 0; r < kCount && padding > 0; ++r)
                     job.counts.differing -= rows.a[r][kBlock - 1] != rows.b[r][kBlock - 1] ? padding : 0;
-                // The largest number that is not above atol; no threshold is below atol, so nothing up to it is over.
+                // The largest number that is not above atol; no threshold is below atol, so nothing up to it is over. But an infinite rtol times 0
+                // is NaN, and everything is over that.
                 Real certain = static_cast<Real>(std::min(job.tolerance.atol, static_cast<double>(kLargest<Real>)));
                 if (static_cast<double>(certain) > job.tolerance.atol)
                     certain = std::nextafter(certain, Real{0});
-                if (anyBeyondBody(to, certain)) {
+                if (std::isinf(job.tolerance.rtol) || anyBeyondBody(to, certain)) {
                     for (int r = 0; r < kCount; ++r) {
                         job.counts.over += overBody<Real, kIntegers>(rows, r, job.tolerance, flagsOfBlock(flags, panel.flagged[block]));
                         if (padding > 0) {

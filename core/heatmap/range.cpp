@@ -374,10 +374,11 @@ ValueRange fittedRange(const Histogram& histogram, RangeScale scale)
     const auto widened = [log](double low, double high) -> ValueRange {
         if (low < high)
             return {low, high};
+        constexpr double kLargest = std::numeric_limits<double>::max();
         if (log)
-            return {high / 2, std::min(high * 2, std::numeric_limits<double>::max())};
+            return {std::max(high / 2, std::numeric_limits<double>::denorm_min()), std::min(high * 2, kLargest)};
         const double room = std::max(std::fabs(high) / 2, std::numeric_limits<double>::min());
-        return {low - room, high + room};
+        return {std::max(low - room, -kLargest), std::min(high + room, kLargest)};
     };
     if (histogram.mode == Mode::OverTolerance)
         return {0, 2};
