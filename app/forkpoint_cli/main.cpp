@@ -64,5 +64,10 @@ int main(int argc, char** argv)
         complain(usageError(app, e));
         return kUsage;
     }
-    return run();
+    try {
+        return run();
+    } catch (const std::exception& e) { // core returns its errors; this is the library's, for want of memory above all
+        complain(fmt::format("this takes more than the machine has: {}", e.what()));
+        return kUnreadable;
+    }
 }

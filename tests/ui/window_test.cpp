@@ -90,6 +90,26 @@ TEST_F(WindowTest, NamesTheForkAndSelectsIt)
     waitUntilPainted();
 }
 
+TEST_F(WindowTest, AStepThatWasChosenWhileLoadingStays)
+{
+    NetOptions b;
+    b.gradientScale = 0.5;
+    writeNet(folder("single"));
+    writeNet(folder("ddp"), b);
+    makeWindow();
+    bool chosen = false;
+    QObject::connect(&m_session, &Session::structureChanged, &m_session, [&] {
+        if (m_session.comparison()) {
+            m_session.selectStep(1);
+            chosen = true;
+        }
+    });
+    open();
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(m_session.selection().step, 1);
+    EXPECT_FALSE(m_session.selection().pair);
+}
+
 TEST_F(WindowTest, WithoutAForkThePairClosestToTheFloorIsSelected)
 {
     NetOptions b;
@@ -407,6 +427,13 @@ TEST_F(WindowTest, StartScreenOpensTwoRuns)
     EXPECT_EQ(window.pages()->currentWidget(), start);
     std::filesystem::remove_all(folder("ddp"));
     EXPECT_TRUE(ui::recentPairs().empty()); // gone from the disk
+    writeNet(folder("ddp"));
+    EXPECT_EQ(ui::recentPairs().size(), 1u); // and back: nothing was forgotten
+    // Without the suffix, and one rank of it, as the command line takes them.
+    const auto bare = [this](const char* name) { return path(name).chopped(static_cast<int>(QStringLiteral(".forkpoint").size())); };
+    ui::rememberPair({ bare("single"), bare("ddp") + QStringLiteral("@0"), {} });
+    ASSERT_EQ(ui::recentPairs().size(), 2u);
+    EXPECT_EQ(ui::recentPairs()[0].reference, bare("single"));
 }
 
 TEST_F(WindowTest, DropsOnTheWindow)

@@ -96,8 +96,9 @@ void RangeBar::paintTop(QPainter& painter, const QRect& box) const
         const auto outside = heatmap::outside(*m_histogram, m_range.range);
         isBelow = outside.below > 0;
         isAbove = outside.above > 0;
-        left = tr("%1 below").arg(locale.toString(outside.below));
-        right = tr("%1 above").arg(locale.toString(outside.above));
+        const auto count = [&](std::int64_t n, bool exact) { return (exact ? QString() : QStringLiteral("≈")) + locale.toString(n); };
+        left = tr("%1 below").arg(count(outside.below, outside.belowExact));
+        right = tr("%1 above").arg(count(outside.above, outside.aboveExact));
         if (isBelow) {
             left.prepend(QStringLiteral("\u25C2 "));
         }

@@ -92,9 +92,11 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     m_metricTable->setAccessibleName(tr("Metrics"));
     m_laneTable->setAccessibleName(tr("Ranks"));
     m_laneTable->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-    connect(m_laneTable->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
-        if (current.isValid()) {
-            m_session.selectLane(current.row());
+    connect(m_laneTable->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
+        // By what is selected: a table that gets the focus makes its first row current, and that is nobody's choice.
+        const auto rows = m_laneTable->selectionModel()->selectedRows();
+        if (!rows.isEmpty()) {
+            m_session.selectLane(rows.front().row());
         }
     });
     connect(&session, &Session::structureChanged, this, &DetailsPanel::refresh);

@@ -79,44 +79,55 @@ StatusLine::StatusLine(Session& session, const QString& language, QWidget* paren
     auto& jobs = session.jobs();
     connect(&jobs, &JobRunner::started, this, [this](const QString& tag, const QString& title) {
         if (!title.isEmpty()) {
-            m_tag = tag;
-            m_job->setText(title);
-            m_progress->setValue(0);
-            if (m_session.state() == Session::State::Loading) {
-                showJob(true);
-            } else {
-                m_patience.start();
-            }
+            m_titled.push_back({ tag, title, 0 });
+            followJobs();
         }
     });
     connect(&jobs, &JobRunner::progressed, this, [this](const QString& tag, const QString& stage, double fraction) {
-        if (tag == m_tag) {
-            m_job->setText(stageWord(stage));
-            m_progress->setValue(static_cast<int>(fraction * 1000));
+        for (auto& job : m_titled) {
+            if (job.tag == tag) {
+                job.text = stageWord(stage);
+                job.fraction = fraction;
+            }
         }
+        followJobs();
     });
     connect(&jobs, &JobRunner::finished, this, [this](const QString& tag) {
-        if (tag == m_tag) {
-            m_tag.clear();
-            m_patience.stop();
-            showJob(false);
-        }
+        std::erase_if(m_titled, [&](const TitledJob& job) { return job.tag == tag; });
+        followJobs();
     });
     connect(m_cancel, &QToolButton::clicked, this, [this] {
         if (m_session.state() == Session::State::Loading) {
             m_session.cancel();
-        } else if (!m_tag.isEmpty()) {
-            m_session.jobs().cancel(m_tag);
+        } else if (!m_titled.empty()) {
+            m_session.jobs().cancel(m_titled.front().tag);
         }
     });
     connect(&session, &Session::structureChanged, this, &StatusLine::refresh);
     connect(&session, &Session::resultsChanged, this, &StatusLine::refresh);
     connect(&session, &Session::stateChanged, this, &StatusLine::refresh);
-    showJob(false);
+    followJobs();
     refresh();
 }
 
 QString StatusLine::text() const { return QStringList { m_compared->text(), m_floor->text(), m_job->isHidden() ? QString() : m_job->text(), m_right->text() }.join(QLatin1Char('|')); }
+
+/// The oldest one is shown: what comes and goes while runs are being compared does not hide how far that is.
+void StatusLine::followJobs()
+{
+    if (m_titled.empty()) {
+        m_patience.stop();
+        showJob(false);
+        return;
+    }
+    m_job->setText(m_titled.front().text);
+    m_progress->setValue(static_cast<int>(m_titled.front().fraction * 1000));
+    if (m_session.state() == Session::State::Loading) {
+        showJob(true);
+    } else if (m_job->isHidden() && !m_patience.isActive()) {
+        m_patience.start();
+    }
+}
 
 void StatusLine::showJob(bool show)
 {

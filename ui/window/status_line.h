@@ -7,6 +7,8 @@
 #include <QStatusBar>
 #include <QTimer>
 
+#include <vector>
+
 class QLabel;
 class QProgressBar;
 class QToolButton;
@@ -25,6 +27,7 @@ public:
 
 private:
     void refresh();
+    void followJobs();
     void showJob(bool show);
 
     Session& m_session;
@@ -33,7 +36,11 @@ private:
     QLabel* m_right;
     QProgressBar* m_progress;
     QToolButton* m_cancel;
-    QString m_tag; ///< of the job shown, or to be shown if it takes longer; empty: none
+    struct TitledJob {
+        QString tag, text;
+        double fraction = 0;
+    };
+    std::vector<TitledJob> m_titled; ///< that run, oldest first
     QTimer m_patience;
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnose/verdict.h"
 
-#include "tests/core/support/compared.h"
+#include "tests/support/compared.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 
 #include "core/report/sentence.h"
 #include "core/report/terminal.h"
-#include "tests/core/support/compared.h"
-#include "tests/core/support/toy_training.h"
+#include "tests/support/compared.h"
+#include "tests/support/toy_training.h"
 
 #include <fstream>
 #include <gtest/gtest.h>

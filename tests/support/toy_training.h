@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "tests/core/support/run_builder.h"
+#include "tests/support/run_builder.h"
 
 // A training that really happens: one linear layer `fc`, squared error, plain gradient descent, in float32. The same samples may be split
 // over ranks (dealt in turn, as a DistributedSampler does) and over micro-steps (each loss divided by their number). Two healthy ways to

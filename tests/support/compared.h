@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/compare/compare.h"
-#include "tests/core/support/run_builder.h"
+#include "tests/support/run_builder.h"
 
 namespace forkpoint::test {
 
