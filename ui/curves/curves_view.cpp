@@ -32,6 +32,7 @@ namespace forkpoint::ui {
 namespace {
 
 const QString kTag = QStringLiteral("curves");
+constexpr int kSmoothingFrom = 560; ///< width
 constexpr std::size_t kLong = 50'000; ///< points from which a series is made ready on a worker
 
 /// The slider is linear in the logarithm of the averaged window, 1 to 1000 points: every part of it is useful.
@@ -227,6 +228,15 @@ void CurvesView::retranslate()
     updateWords();
     updateEmpty();
     updateReadout();
+}
+
+void CurvesView::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    // Smoothing gives way before words of the other controls are cut.
+    for (QWidget* part : { static_cast<QWidget*>(m_smoothingTitle), static_cast<QWidget*>(m_smoothing), static_cast<QWidget*>(m_smoothingLabel) }) {
+        part->setVisible(width() >= kSmoothingFrom);
+    }
 }
 
 void CurvesView::applyTheme()

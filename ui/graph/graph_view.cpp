@@ -37,7 +37,7 @@ namespace {
 
 constexpr int kGatherResults = 40; ///< milliseconds
 constexpr int kMinimapRoom = 126;
-constexpr int kMinimapFrom = 420; ///< canvas width
+constexpr int kMinimapFrom = 600; ///< canvas width
 constexpr int kBesidePhases = 330; ///< what else the header needs
 constexpr int kListedNeighbours = 20;
 

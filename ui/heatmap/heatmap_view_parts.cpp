@@ -39,6 +39,8 @@ namespace {
 constexpr int kWideFrom = 760;        ///< the elements stand beside the picture
 constexpr int kProfileFrom = 540;     ///< height with the elements below the picture
 constexpr int kWideProfileFrom = 420; ///< height without
+constexpr int kLeastPicture = 80;     ///< height
+constexpr int kSides = 20, kGaps = 30; ///< margins left and right; margins and spacing of the rows
 
 } // namespace
 
@@ -195,6 +197,12 @@ void HeatmapView::arrange()
         m_body->setHorizontalSpacing(wide ? 10 : 0);
     }
     m_title->setCompact(!wide && height() < kProfileFrom);
+    // Where there is little height, the numbers of an element give way to the picture and to the numbers of its range.
+    const int beside = m_range->heightForWidth(width() - kSides - (wide ? m_elements->sizeHint().width() + m_body->horizontalSpacing() : 0));
+    m_range->setMinimumHeight(beside);
+    int room = height() - m_title->sizeHint().height() - m_bar->sizeHint().height() - beside - kGaps;
+    room -= m_slice->isHidden() ? 0 : m_slice->sizeHint().height();
+    m_elements->setVisible(wide || room - m_elements->sizeHint().height() >= kLeastPicture);
     m_profile->setVisible(m_profileOf != ProfileOf::Nothing && height() >= (wide ? kWideProfileFrom : kProfileFrom));
 }
 

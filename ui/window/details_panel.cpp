@@ -9,6 +9,7 @@
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/row_delegate.h"
 
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPainter>
@@ -16,6 +17,8 @@
 #include <QSignalBlocker>
 #include <QTreeView>
 #include <QVBoxLayout>
+
+#include <iterator>
 
 namespace forkpoint::ui {
 
@@ -59,9 +62,11 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     , m_empty(wrappedLabel(nullptr, true))
     , m_body(new QWidget)
     , m_metrics(new TextTable({ tr("metric"), tr("value") }, { 1 }, this))
+    , m_moreMetrics(new TextTable({ tr("metric"), tr("value") }, { 1 }, this))
     , m_sides(new TextTable({ tr("side"), tr("A"), tr("B") }, { 1, 2 }, this))
     , m_lanes(new TextTable({ tr("rank"), tr("× floor"), tr("error"), tr("max |d|") }, { 1, 2, 3 }, this))
     , m_metricTable(new FittedTable(m_metrics))
+    , m_moreMetricTable(new FittedTable(m_moreMetrics))
     , m_sideTable(new FittedTable(m_sides))
     , m_laneTable(new FittedTable(m_lanes))
 {
@@ -75,7 +80,11 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     m_notes->setContentsMargins(3, 0, 3, 0);
     body->addWidget(m_notes);
     body->addWidget(m_laneTable);
-    body->addWidget(m_metricTable);
+    auto* metrics = new QHBoxLayout;
+    metrics->setSpacing(12);
+    metrics->addWidget(m_metricTable, 1, Qt::AlignTop);
+    metrics->addWidget(m_moreMetricTable, 1, Qt::AlignTop);
+    body->addLayout(metrics);
     body->addWidget(m_sideTable);
     body->addStretch(1);
     auto* scroll = new QScrollArea;
@@ -142,7 +151,13 @@ void DetailsPanel::refresh()
         }
     }
     m_notes->setText(notes.join(QLatin1Char('\n')));
-    m_metrics->setRows(metricRows(*comparison, *pair, lane));
+    // Beside each other where there is room: most are seen without scrolling.
+    auto rows = metricRows(*comparison, *pair, lane);
+    const std::size_t first = m_twoColumns ? (rows.size() + 1) / 2 : rows.size();
+    std::vector<TextTable::Row> rest(std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(first)), std::make_move_iterator(rows.end()));
+    rows.resize(first);
+    m_metrics->setRows(std::move(rows));
+    m_moreMetrics->setRows(std::move(rest));
     m_sides->setRows(sideRows(*comparison, *pair, lane));
     {
         const QSignalBlocker block(m_laneTable->selectionModel());
@@ -152,8 +167,19 @@ void DetailsPanel::refresh()
         }
     }
     m_metricTable->setVisible(m_metrics->rowCount() > 0);
+    m_moreMetricTable->setVisible(m_moreMetrics->rowCount() > 0);
     m_sideTable->setVisible(m_sides->rowCount() > 0);
     m_laneTable->setVisible(m_lanes->rowCount() > 0);
+}
+
+void DetailsPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    const bool two = width() >= fontMetrics().averageCharWidth() * 62;
+    if (two != m_twoColumns) {
+        m_twoColumns = two;
+        refresh();
+    }
 }
 
 void DetailsPanel::paintEvent(QPaintEvent*)

@@ -24,6 +24,7 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void refresh();
@@ -32,8 +33,9 @@ private:
     QLabel* m_notes;
     QLabel* m_empty;
     QWidget* m_body;
-    TextTable *m_metrics, *m_sides, *m_lanes;
-    QTreeView *m_metricTable, *m_sideTable, *m_laneTable;
+    TextTable *m_metrics, *m_moreMetrics, *m_sides, *m_lanes;
+    QTreeView *m_metricTable, *m_moreMetricTable, *m_sideTable, *m_laneTable;
+    bool m_twoColumns = false; ///< of metrics
 };
 
 } // namespace forkpoint::ui

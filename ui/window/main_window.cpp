@@ -86,7 +86,7 @@ MainWindow::MainWindow(Session& session, Look look, QWidget* parent)
 {
     setObjectName(QStringLiteral("forkpoint"));
     setAcceptDrops(true);
-    setMinimumSize(960, 600);
+    setMinimumSize(1080, 660);
     resize(1440, 900);
     followSession();
     m_pages = new QStackedWidget;
@@ -210,9 +210,9 @@ void MainWindow::buildWorkspace()
     m_details = new DetailsPanel(m_session);
     m_right->addWidget(m_heatmap);
     m_right->addWidget(m_details);
-    m_right->setStretchFactor(0, 1);
-    m_right->setStretchFactor(1, 0);
-    m_right->setSizes({ 620, 200 });
+    m_right->setStretchFactor(0, 2);
+    m_right->setStretchFactor(1, 1);
+    m_right->setSizes({ 560, 280 });
     m_right->setMinimumWidth(340);
 
     m_columns->addWidget(m_left);

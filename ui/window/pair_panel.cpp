@@ -32,6 +32,14 @@ using diagnose::Severity;
 constexpr std::array<Severity, kSeverities> kOrder
     = { Severity::Divergent, Severity::Drift, Severity::Noise, Severity::Identical, Severity::Invalid, Severity::Unmatched };
 
+/// "reduce / …attention.query.bias": of a name that is too long, the end tells it from its neighbours.
+QString shortened(const QString& name, const QFontMetrics& metrics, int width)
+{
+    const auto slash = name.indexOf(QLatin1String(" / "));
+    const QString phase = name.left(slash < 0 ? 0 : slash + 3);
+    return phase + metrics.elidedText(name.mid(phase.size()), Qt::ElideLeft, std::max(0, width - metrics.horizontalAdvance(phase)));
+}
+
 class PairDelegate : public QStyledItemDelegate {
 public:
     PairDelegate(PairPanel::Form form, QObject* parent)
@@ -61,8 +69,10 @@ protected:
         option->textElideMode = Qt::ElideMiddle;
         option->state &= ~QStyle::State_HasFocus;
         if (column == PairModel::Name) {
-            option->text = m_form == PairPanel::Form::Narrow ? index.data(PairModel::ShortNameRole).toString() : option->text;
             option->font.setBold(index.data(PairModel::IsForkRole).toBool());
+            if (m_form == PairPanel::Form::Narrow) {
+                option->text = shortened(index.data(PairModel::ShortNameRole).toString(), QFontMetrics(option->font), option->rect.width() - 8);
+            }
         } else if (column == PairModel::State && m_form == PairPanel::Form::Narrow) {
             option->text.clear();
         }
