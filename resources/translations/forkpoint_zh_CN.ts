@@ -1082,6 +1082,26 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
             <numerusform>%1 / %n 个 rank</numerusform>
         </translation>
     </message>
+    <message>
+        <source>fwd</source>
+        <comment>short for forward</comment>
+        <translation>前向</translation>
+    </message>
+    <message>
+        <source>bwd</source>
+        <comment>short for backward</comment>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>red</source>
+        <comment>short for reduce</comment>
+        <translation>归约</translation>
+    </message>
+    <message>
+        <source>opt</source>
+        <comment>short for optimizer</comment>
+        <translation>优化器</translation>
+    </message>
 </context>
 <context>
     <name>Samples</name>

@@ -32,12 +32,13 @@ using diagnose::Severity;
 constexpr std::array<Severity, kSeverities> kOrder
     = { Severity::Divergent, Severity::Drift, Severity::Noise, Severity::Identical, Severity::Invalid, Severity::Unmatched };
 
-/// "reduce / …attention.query.bias": of a name that is too long, the end tells it from its neighbours.
-QString shortened(const QString& name, const QFontMetrics& metrics, int width)
+/// "red / …attention.query.bias": the end of a name tells it from its neighbours.
+QString shortened(const QString& name, bundle::Phase phase, const QFontMetrics& metrics, int width)
 {
-    const auto slash = name.indexOf(QLatin1String(" / "));
-    const QString phase = name.left(slash < 0 ? 0 : slash + 3);
-    return phase + metrics.elidedText(name.mid(phase.size()), Qt::ElideLeft, std::max(0, width - metrics.horizontalAdvance(phase)));
+    const QString prefix = phaseWord(phase) + QStringLiteral(" / ");
+    const QString brief = name.startsWith(prefix) ? phaseAbbreviation(phase) + QStringLiteral(" / ") : QString();
+    const QString rest = brief.isEmpty() ? name : name.mid(prefix.size());
+    return brief + metrics.elidedText(rest, Qt::ElideLeft, std::max(0, width - metrics.horizontalAdvance(brief)));
 }
 
 class PairDelegate : public QStyledItemDelegate {
@@ -71,7 +72,7 @@ protected:
         if (column == PairModel::Name) {
             option->font.setBold(index.data(PairModel::IsForkRole).toBool());
             if (m_form == PairPanel::Form::Narrow) {
-                option->text = shortened(index.data(PairModel::ShortNameRole).toString(), QFontMetrics(option->font), option->rect.width() - 8);
+                option->text = shortened(index.data(PairModel::ShortNameRole).toString(), static_cast<bundle::Phase>(index.data(PairModel::PhaseRole).toInt()), QFontMetrics(option->font), option->rect.width() - 8);
             }
         } else if (column == PairModel::State && m_form == PairPanel::Form::Narrow) {
             option->text.clear();
