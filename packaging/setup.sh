@@ -42,6 +42,7 @@ packages=(
     libexpected-dev     # Result<T>
     libcli11-dev        # arguments of the programs
     libzstd-dev         # compressed frames
+    zlib1g-dev          # compressed entries of numpy archives
     libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests
     python3             # structure tests and tests of the command line
