@@ -28,6 +28,13 @@ public:
     {
     }
 
+    /// The first pair above the floor: all there is to say without an order of execution.
+    std::optional<Fork> first() const
+    {
+        const auto found = std::find_if(m_results.begin(), m_results.end(), above);
+        return found == m_results.end() ? std::nullopt : std::optional(Fork { static_cast<std::size_t>(found - m_results.begin()), {}, false });
+    }
+
     std::optional<Fork> find() const
     {
         std::optional<std::size_t> firstAbove;
@@ -167,7 +174,9 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
         out.pairs += isOneSided(status) ? 0u : 1u;
         count(out.gates[static_cast<std::size_t>(gateOf(alignment.pairs[i].key))], results[i]);
     }
-    out.fork = ForkFinder(alignment, inputs, results).find();
+    out.ordered = alignment.a.bundle->isRecording() && alignment.b.bundle->isRecording();
+    const ForkFinder finder(alignment, inputs, results);
+    out.fork = out.ordered ? finder.find() : finder.first();
     for (auto& gate : out.gates) {
         const std::size_t all = gate.identical + gate.noise + gate.above + gate.unmatched + gate.invalid;
         gate.state = all == 0          ? GateState::NotRecorded
@@ -179,7 +188,7 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
         auto& environment = out.gates[static_cast<std::size_t>(Gate::Environment)];
         environment.state = *environmentDiffers > 0 ? GateState::Differs : GateState::Ok;
     }
-    if (out.fork) {
+    if (out.fork && out.ordered) {
         out.gates[static_cast<std::size_t>(gateOf(alignment.pairs[out.fork->pair].key))].state = GateState::Fork;
     }
     return out;

@@ -44,6 +44,7 @@ struct Verdict {
     Severity severity = Severity::Identical; ///< of the worst pair
     std::optional<Fork> fork;
     std::array<GateSummary, kGates> gates;
+    bool ordered = true;        ///< false: a side is plain files, which say nothing about execution; `fork` is the first difference in their order
     bool measuredFloor = false; ///< a repeat of the reference was given
     std::size_t undecidable = 0;
     std::size_t pairs = 0;      ///< pairs that exist on both sides

@@ -26,4 +26,8 @@ struct Coverage {
 };
 Coverage coverageOf(const align::Side& side);
 
+/// What float32 tensors hold that came from a narrower type: `.float()` before saving adds no digits. One sentence per side and type; only for
+/// plain files, whose writers convert before they save.
+std::vector<std::string> narrowNotes(const compare::Snapshot& comparison);
+
 } // namespace forkpoint::report
