@@ -152,7 +152,7 @@ private:
                 status = inflate(&inflater.stream, Z_NO_FLUSH);
                 const uInt written = before - inflater.stream.avail_out;
                 if (status != Z_OK && status != Z_STREAM_END) {
-                    return bad(taken == m_compressed ? "ends too early" : "is damaged");
+                    return bad(status == Z_BUF_ERROR ? "ends too early" : "is damaged");
                 }
                 if (room == 0 && written > 0) {
                     return bad("holds more than it says");
