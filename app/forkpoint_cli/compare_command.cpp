@@ -24,7 +24,8 @@ struct Arguments {
 diagnose::Severity threshold(const std::string& word)
 {
     using diagnose::Severity;
-    return word == "unmatched" ? Severity::Unmatched : word == "divergent" ? Severity::Divergent : word == "invalid" ? Severity::Invalid : Severity::Drift;
+    return word == "unmatched" ? Severity::Unmatched : word == "divergent" ? Severity::Divergent : word == "invalid" ? Severity::Invalid
+        : Severity::Drift;
 }
 
 int compareRuns(const Arguments& arguments)
@@ -74,7 +75,8 @@ void addCompare(CLI::App& app, Run& run)
 {
     auto* command = app.add_subcommand("compare", "Compare two recorded runs: where do they fork? Or two files or folders of tensors: what differs?");
     const auto arguments = std::make_shared<Arguments>();
-    command->add_option("REFERENCE", arguments->a, "bundle of the reference run, RUN@0 for one rank of it; or a .pt, .safetensors, .npy or .npz file, or a folder of such")->required();
+    command->add_option("REFERENCE", arguments->a,
+        "bundle of the reference run, RUN@0 for one rank of it; or a .pt, .safetensors, .npy or .npz file, or a folder of such")->required();
     command->add_option("CANDIDATE", arguments->b, "the same of the candidate run")->required();
     command->add_option("--noise", arguments->noise, "the reference run recorded again: measures the noise floor");
     command->add_option("--json", arguments->json, "write the result as JSON to a file; - for standard output, instead of the text");
@@ -85,7 +87,8 @@ void addCompare(CLI::App& app, Run& run)
     command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1")
         ->check(CLI::IsMember({ "unmatched", "drift", "divergent", "invalid" }))
         ->capture_default_str();
-    command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always", "never" }))->capture_default_str();
+    command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always",
+        "never" }))->capture_default_str();
     command->callback([arguments, &run] { run = [arguments] { return compareRuns(*arguments); }; });
 }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <string>
 
 namespace forkpoint::curves {
 
@@ -46,13 +48,48 @@ void compare(const import::Series& a, const import::Series& b, double tolerance,
     }
 }
 
+std::string lastPart(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+
+/// Name in A -> name in B, of equal names and of those whose last part nothing else on either side has.
+std::map<std::string, std::string> pairedNames(const import::SeriesFile& a, const import::SeriesFile& b)
+{
+    std::map<std::string, std::string> out;
+    std::map<std::string, std::vector<std::string>> restA, restB; // last part -> names
+    for (const auto& [name, series] : a.series) {
+        if (b.series.contains(name)) {
+            out.emplace(name, name);
+        } else {
+            restA[lastPart(name)].push_back(name);
+        }
+    }
+    for (const auto& [name, series] : b.series) {
+        if (!a.series.contains(name)) {
+            restB[lastPart(name)].push_back(name);
+        }
+    }
+    for (const auto& [part, names] : restA) {
+        if (const auto other = restB.find(part); other != restB.end() && names.size() == 1 && other->second.size() == 1) {
+            out.emplace(names.front(), other->second.front());
+        }
+    }
+    return out;
+}
+
 } // namespace
 
 std::vector<SeriesOverlay> overlay(const import::SeriesFile& a, const import::SeriesFile& b, double tolerance)
 {
+    const auto paired = pairedNames(a, b);
+    std::set<std::string> ofB; // that have a partner
+    for (const auto& [left, right] : paired) {
+        ofB.insert(right);
+    }
     std::set<std::pair<bool, std::string>> names; // losses first
-    for (const auto* file : { &a, &b }) {
-        for (const auto& [name, series] : file->series) {
+    for (const auto& [name, series] : a.series) {
+        names.emplace(!isLoss(name), name);
+    }
+    for (const auto& [name, series] : b.series) {
+        if (!ofB.contains(name)) {
             names.emplace(!isLoss(name), name);
         }
     }
@@ -60,7 +97,8 @@ std::vector<SeriesOverlay> overlay(const import::SeriesFile& a, const import::Se
     for (const auto& [other, name] : names) {
         SeriesOverlay entry;
         entry.curve.name = name;
-        const auto inA = a.series.find(name), inB = b.series.find(name);
+        const auto partner = paired.find(name);
+        const auto inA = a.series.find(name), inB = b.series.find(partner == paired.end() ? name : partner->second);
         if (inA != a.series.end()) {
             entry.curve.a = pointsOf(inA->second);
         }

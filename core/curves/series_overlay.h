@@ -21,7 +21,8 @@ struct SeriesOverlay {
 /// The relative difference that is taken for one unless the user says otherwise: 100 times the rounding floor of float32, as for recorded losses.
 inline constexpr double kSeriesTolerance = 1.9e-4;
 
-/// All curves of both files, losses first, then by name. Values differ if |b - a| exceeds `tolerance` of the larger one and one unit in the last
+/// All curves of both files, losses first, then by name. Names are equal, or their last parts are and nothing else has it: "train/loss" is "loss",
+/// and the name is A's. Values differ if |b - a| exceeds `tolerance` of the larger one and one unit in the last
 /// digit that each side wrote, or if one only is finite.
 std::vector<SeriesOverlay> overlay(const import::SeriesFile& a, const import::SeriesFile& b, double tolerance = kSeriesTolerance);
 

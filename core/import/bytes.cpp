@@ -120,7 +120,8 @@ private:
     Result<Whole> inflateAll() const
     {
         constexpr std::size_t kPiece = 1u << 20;
-        const auto bad = [&](std::string_view why) { return fail(ErrorCode::Corrupt, fmt::format("compressed data at byte {}: {}", m_offset, why), label()); };
+        const auto bad = [&](std::string_view why) { return fail(ErrorCode::Corrupt, fmt::format("compressed data at byte {}: {}", m_offset, why),
+            label()); };
         try {
             auto out = std::make_shared<std::vector<std::byte>>();
             Inflater inflater;
@@ -270,7 +271,8 @@ Result<std::shared_ptr<const bundle::OpenFile>> FilePool::open(const std::filesy
         return file;
     }
     if (m_open.size() >= kOpenFiles) {
-        m_open.erase(std::min_element(m_open.begin(), m_open.end(), [](const auto& a, const auto& b) { return a.second.lastUse < b.second.lastUse; }));
+        m_open.erase(std::min_element(m_open.begin(), m_open.end(), [](const auto& a,
+            const auto& b) { return a.second.lastUse < b.second.lastUse; }));
     }
     m_open[path.native()] = { *file, ++m_uses };
     return file;
@@ -305,7 +307,8 @@ Result<BytesPtr> inflatedBytes(BytesPtr bytes, std::uint64_t offset, std::uint64
         return outside(offset, static_cast<std::size_t>(compressed), bytes->size(), bytes->label());
     }
     if (size / kMaxRatio > compressed) {
-        return fail(ErrorCode::Corrupt, fmt::format("{} compressed bytes cannot hold the {} bytes that are claimed", compressed, size), bytes->label());
+        return fail(ErrorCode::Corrupt, fmt::format("{} compressed bytes cannot hold the {} bytes that are claimed", compressed, size),
+            bytes->label());
     }
     if (size > kMaxUnpacked) {
         return fail(ErrorCode::Unsupported, fmt::format("an entry of {} bytes is compressed: unpack the archive first", size), bytes->label());

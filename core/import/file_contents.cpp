@@ -44,7 +44,8 @@ void FileContents::refuse(const std::string& where, std::string message)
 
 std::string joined(const std::vector<std::string>& path, std::string_view separator) { return fmt::format("{}", fmt::join(path, separator)); }
 
-std::string unknownType(std::string_view name) { return fmt::format("has the type {}, which Forkpoint does not compare: not read", bundle::shownText(name)); }
+std::string unknownType(std::string_view name) { return fmt::format("has the type {}, which Forkpoint does not compare: not read",
+    bundle::shownText(name)); }
 
 bool isTensorFile(std::span<const std::byte> head)
 {

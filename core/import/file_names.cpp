@@ -75,7 +75,8 @@ std::optional<int> takeNumber(std::string& name, std::string_view word)
 Result<NamePattern> NamePattern::parse(std::string_view text)
 {
     const auto bad = [&](std::string why) {
-        return fail(ErrorCode::Usage, fmt::format("the pattern '{}' {}. A pattern is a file name with {{layer}}, {{rank}}, {{step}} and *, as hook_{{layer}}_rank{{rank}}.pt", text, why));
+        return fail(ErrorCode::Usage,
+            fmt::format("the pattern '{}' {}. A pattern is a file name with {{layer}}, {{rank}}, {{step}} and *, as hook_{{layer}}_rank{{rank}}.pt", text, why));
     };
     NamePattern out;
     out.m_wholePath = text.find('/') != std::string_view::npos;

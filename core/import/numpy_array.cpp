@@ -51,7 +51,8 @@ Result<std::vector<std::byte>> bytesOf(const Pickle& pickle, const PickleNode& n
         append(node.text);
         return out;
     }
-    const bool encoded = node.type == Type::Call && node.callee != kNoNode && pickle[node.callee].type == Type::Global && pickle[node.callee].text == "_codecs.encode"
+    const bool encoded = node.type == Type::Call && node.callee != kNoNode && pickle[node.callee].type == Type::Global
+        && pickle[node.callee].text == "_codecs.encode"
         && node.arguments != kNoNode;
     const auto* text = encoded ? itemOf(pickle, pickle[node.arguments], 0) : nullptr;
     if (!text || text->type != Type::Text) {
@@ -97,7 +98,8 @@ Result<StoredTensor> pickledArray(const Pickle& pickle, const PickleNode& call, 
     }
     // (version, shape, dtype, is column-major, bytes)
     const auto& state = pickle[call.state];
-    const auto *shape = itemOf(pickle, state, 1), *type = itemOf(pickle, state, 2), *columnMajor = itemOf(pickle, state, 3), *content = itemOf(pickle, state, 4);
+    const auto *shape = itemOf(pickle, state, 1), *type = itemOf(pickle, state, 2), *columnMajor = itemOf(pickle, state, 3),
+        *content = itemOf(pickle, state, 4);
     if (!shape || shape->type != Type::Tuple || !type || type->type != Type::Call || type->arguments == kNoNode || !columnMajor || !content) {
         return corrupt("its state is not that of a numpy array: not read");
     }
@@ -122,7 +124,8 @@ Result<StoredTensor> pickledArray(const Pickle& pickle, const PickleNode& call, 
         return tl::unexpected(std::move(bytes.error()));
     }
     const std::uint64_t size = bytes->size();
-    auto tensor = denseTensor(memoryBytes(std::move(*bytes), label), 0, size, numpy->dtype, std::move(dims), columnMajor->type == Type::Bool && columnMajor->number != 0);
+    auto tensor = denseTensor(memoryBytes(std::move(*bytes), label), 0, size, numpy->dtype, std::move(dims), columnMajor->type == Type::Bool
+        && columnMajor->number != 0);
     tensor.swapped = numpy->swapped;
     if (const auto problem = storedProblem(tensor); !problem.empty()) {
         return corrupt(problem + ": not read");

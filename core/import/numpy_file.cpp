@@ -122,12 +122,14 @@ Result<void> readArray(const BytesPtr& file, std::vector<std::string> path, File
         return {};
     }
     if (header->code.find('O') != std::string_view::npos) {
-        return fail(ErrorCode::Unsupported, "is an array of Python objects (a pickle): not read; save the arrays in it with numpy.savez", file->label());
+        return fail(ErrorCode::Unsupported, "is an array of Python objects (a pickle): not read; save the arrays in it with numpy.savez",
+            file->label());
     }
     const auto type = numpyType(header->code);
     if (!type) {
         const bool opaque = header->code.find('V') != std::string_view::npos;
-        contents.refuse(name, opaque ? fmt::format("has the type {}, which says its size only (ml_dtypes writes bfloat16 so): not read; save it as float32", header->code)
+        contents.refuse(name, opaque
+            ? fmt::format("has the type {}, which says its size only (ml_dtypes writes bfloat16 so): not read; save it as float32", header->code)
                                      : type.error().message);
         return {};
     }

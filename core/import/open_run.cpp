@@ -138,7 +138,8 @@ private:
             m_problems.push_back({ problem.level, file.relative, fmt::format("{} {}", what, problem.message) });
         }
         if (contents.refused > contents.problems.size()) {
-            m_problems.push_back({ Problem::Level::Warning, file.relative, fmt::format("and {} more that are not read", contents.refused - contents.problems.size()) });
+            m_problems.push_back({ Problem::Level::Warning, file.relative, fmt::format("and {} more that are not read",
+                contents.refused - contents.problems.size()) });
         }
         const int number = m_isFolder ? file.name.rank.value_or(0) : 0;
         for (auto& tensor : contents.tensors) {
@@ -149,7 +150,8 @@ private:
             record.order = record.id;
             record.step = m_isFolder ? file.name.step.value_or(0) : 0;
             nameRecord(file, contents, tensor.path, record);
-            if (!m_seen.insert(fmt::format("{}|{}|{}|{}|{}|{}", number, record.step, static_cast<int>(record.kind), record.module, record.param, record.slot)).second) {
+            if (!m_seen.insert(fmt::format("{}|{}|{}|{}|{}|{}", number, record.step, static_cast<int>(record.kind), record.module, record.param,
+                record.slot)).second) {
                 m_problems.push_back({ Problem::Level::Warning, file.relative,
                                        fmt::format("{} is there already, from another file of the same rank and step: not read. Tell them apart with --pattern",
                                                    bundle::shownText(joined(tensor.path))) });
@@ -260,7 +262,8 @@ Result<std::vector<FoundFile>> filesIn(const fs::path& folder, const OpenOptions
             }
             continue;
         }
-        if (!entry->is_regular_file(ignored) || name.starts_with('.') || (!hasTensorSuffix(entry->path()) && !(pattern && beginsAsTensorFile(entry->path())))) {
+        if (!entry->is_regular_file(ignored) || name.starts_with('.') || (!hasTensorSuffix(entry->path()) && !(pattern
+            && beginsAsTensorFile(entry->path())))) {
             continue;
         }
         FoundFile file;
@@ -338,7 +341,8 @@ void readAll(std::vector<FoundFile>& files, Progress* progress, const std::stop_
     steps.finish();
 }
 
-Result<std::shared_ptr<const bundle::Bundle>> openFiles(const fs::path& path, bool isFolder, const OpenOptions& options, Progress* progress, const std::stop_token& stop)
+Result<std::shared_ptr<const bundle::Bundle>> openFiles(const fs::path& path, bool isFolder, const OpenOptions& options, Progress* progress,
+    const std::stop_token& stop)
 {
     std::vector<FoundFile> files;
     std::vector<Problem> problems;

@@ -61,7 +61,8 @@ std::string readEntry(simdjson::dom::element value, std::uint64_t dataAt, const 
         return fmt::format("its bytes are not in the file, which ends at byte {}: not read; was it cut?", file->size());
     }
     const auto elements = elementCount(dims);
-    if (!elements || static_cast<std::uint64_t>(*elements) > file->size() || static_cast<std::uint64_t>(*elements) * itemSize(known->dtype) != end - begin) {
+    if (!elements || static_cast<std::uint64_t>(*elements) > file->size()
+        || static_cast<std::uint64_t>(*elements) * itemSize(known->dtype) != end - begin) {
         return fmt::format("its {} bytes are not what its shape needs: not read", end - begin);
     }
     tensor.where = denseTensor(file, dataAt + begin, end - begin, known->dtype, std::move(dims));
@@ -79,7 +80,8 @@ Result<FileContents> readSafetensors(const BytesPtr& file)
     }
     const std::uint64_t headerSize = le64(*head, 0);
     if (headerSize > kMaxHeader || headerSize > file->size() - 8) {
-        return fail(ErrorCode::Truncated, fmt::format("safetensors: a header of {} bytes is not in a file of {}: it was cut, copy it again", headerSize, file->size()),
+        return fail(ErrorCode::Truncated, fmt::format("safetensors: a header of {} bytes is not in a file of {}: it was cut, copy it again",
+            headerSize, file->size()),
                     file->label());
     }
     const auto header = file->copy(8, static_cast<std::size_t>(headerSize));

@@ -110,7 +110,8 @@ Result<std::string> textOf(const fs::path& path)
         return tl::unexpected(file.error());
     }
     if ((*file)->size() > kMaxText) {
-        return fail(ErrorCode::Unsupported, fmt::format("has {} bytes; texts of at most {} are read: cut it", (*file)->size(), kMaxText), path.string());
+        return fail(ErrorCode::Unsupported, fmt::format("has {} bytes; texts of at most {} are read: cut it", (*file)->size(), kMaxText),
+            path.string());
     }
     const auto bytes = (*file)->copy(0, static_cast<std::size_t>((*file)->size()));
     if (!bytes) {
@@ -216,24 +217,34 @@ Result<void> readFolder(const fs::path& path, SeriesFile& out)
     const auto run = bundle::Bundle::open(path);
     if (!run) {
         return fail(run.error().code == ErrorCode::NotABundle ? ErrorCode::NotABundle : run.error().code,
-                    "holds no loss curve: of folders, those with trainer_state.json, with TensorBoard event files and recorded runs are read", path.string());
+                    "holds no loss curve: of folders, those with trainer_state.json, with TensorBoard event files and recorded runs are read",
+                        path.string());
     }
     readBundle(**run, out);
     return {};
+}
+
+/// How fast a run was, or when: never the same twice.
+bool isClock(std::string_view name)
+{
+    constexpr auto kParts = std::to_array<std::string_view>({ "runtime", "timestamp", "wall_time", "Wall time", "per_second", "per_sec", "elapsed" });
+    return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) { return name.find(part) != std::string_view::npos; })
+        || name == "time"
+        || name.ends_with("_time") || name.ends_with("/time");
 }
 
 } // namespace
 
 bool isStepName(std::string_view name)
 {
-    constexpr auto kNames = std::to_array<std::string_view>({ "step", "global_step", "Step", "_step", "iteration", "iter", "Iteration", "trainer/global_step" });
+    constexpr auto kNames = std::to_array<std::string_view>({ "step", "global_step", "Step", "_step", "iteration", "iter", "Iteration",
+        "trainer/global_step" });
     return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 void SeriesCollector::add(const std::vector<std::pair<std::string, double>>& record, std::optional<std::int64_t> step)
 {
     constexpr std::size_t kMaxSeries = 10'000;
-    constexpr auto kClocks = std::to_array<std::string_view>({ "_timestamp", "timestamp", "wall_time", "Wall time", "_runtime" });
     for (const auto& [name, value] : record) {
         if (isStepName(name) && std::isfinite(value) && std::abs(value) < 1e15) {
             step = static_cast<std::int64_t>(value);
@@ -243,7 +254,7 @@ void SeriesCollector::add(const std::vector<std::pair<std::string, double>>& rec
     const bool given = step.has_value();
     bool used = false;
     for (const auto& [name, value] : record) {
-        if (isStepName(name) || std::find(kClocks.begin(), kClocks.end(), name) != kClocks.end()) {
+        if (isStepName(name) || isClock(name)) {
             continue;
         }
         used = true;

@@ -42,7 +42,8 @@ public:
     {
     }
 
-    /// One line or entry: names and values. The one called step, global_step, iteration or iter counts; without one, `step`; else the records are
+    /// One line or entry: names and values; those of clocks and speeds are left out. The one called step, global_step, iteration or iter counts;
+    /// without one, `step`; else the records are
     /// counted from 0, which the notes say.
     void add(const std::vector<std::pair<std::string, double>>& record, std::optional<std::int64_t> step = std::nullopt);
     void finish(); ///< to be called at the end

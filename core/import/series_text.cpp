@@ -141,7 +141,8 @@ bool isMetricWord(std::string_view name)
         small += lower(c);
     }
     return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
-        return part.size() > 3 ? small.find(part) != std::string::npos : small == part || small.ends_with("_" + std::string(part)) || small.ends_with("/" + std::string(part));
+        return part.size() > 3 ? small.find(part) != std::string::npos : small == part || small.ends_with("_" + std::string(part))
+            || small.ends_with("/" + std::string(part));
     });
 }
 
@@ -191,7 +192,8 @@ std::vector<std::pair<std::string, double>> numbersIn(std::string_view line)
         }
         std::size_t next = at;
         bool sign = false;
-        while (next < line.size() && (line[next] == ' ' || line[next] == '\t' || line[next] == ':' || line[next] == '=' || line[next] == '\'' || line[next] == '"')) {
+        while (next < line.size() && (line[next] == ' ' || line[next] == '\t' || line[next] == ':' || line[next] == '=' || line[next] == '\''
+            || line[next] == '"')) {
             sign = sign || line[next] == ':' || line[next] == '=';
             ++next;
         }

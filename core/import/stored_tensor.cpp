@@ -264,11 +264,13 @@ std::string storedProblem(const StoredTensor& tensor)
     bool fits = tensor.start >= 0;
     for (std::size_t d = 0; fits && d < tensor.shape.size(); ++d) {
         std::int64_t reach = 0;
-        fits = tensor.strides[d] >= 0 && !__builtin_mul_overflow(tensor.shape[d] - 1, tensor.strides[d], &reach) && !__builtin_add_overflow(last, reach, &last);
+        fits = tensor.strides[d] >= 0 && !__builtin_mul_overflow(tensor.shape[d] - 1, tensor.strides[d], &reach) && !__builtin_add_overflow(last,
+            reach, &last);
     }
     const std::uint64_t held = tensor.storage / itemSize(tensor.dtype);
     if (!fits || static_cast<std::uint64_t>(last) >= held) {
-        return fmt::format("shape {} with strides {} from element {} leaves its storage of {} elements", shapeText(tensor.shape), shapeText(tensor.strides),
+        return fmt::format("shape {} with strides {} from element {} leaves its storage of {} elements", shapeText(tensor.shape),
+            shapeText(tensor.strides),
                            tensor.start, held);
     }
     if (static_cast<std::uint64_t>(*elements) > held && *elements > kMaxRepeated) {

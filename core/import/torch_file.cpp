@@ -62,7 +62,8 @@ Result<FileContents> readTorchZip(const BytesPtr& file, const std::vector<ZipEnt
         bigEndian = bytes && (*bytes)[0] == std::byte { 'b' };
     }
     if (pickleEntry->size > kMaxPickle) {
-        return fail(ErrorCode::Unsupported, fmt::format("its data.pkl has {} bytes, more than the {} that are read", pickleEntry->size, kMaxPickle), file->label());
+        return fail(ErrorCode::Unsupported, fmt::format("its data.pkl has {} bytes, more than the {} that are read", pickleEntry->size,
+            kMaxPickle), file->label());
     }
     auto content = openEntry(file, *pickleEntry);
     if (!content) {

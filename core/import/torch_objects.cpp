@@ -179,7 +179,8 @@ private:
     /// Numbers and texts are most of what a file holds besides tensors.
     static bool mayHold(const PickleNode& child)
     {
-        return child.type == Type::Tuple || child.type == Type::List || child.type == Type::Dict || child.type == Type::Call || child.type == Type::Persistent;
+        return child.type == Type::Tuple || child.type == Type::List || child.type == Type::Dict || child.type == Type::Call
+            || child.type == Type::Persistent;
     }
 
     void visit(const PickleNode& it)
@@ -330,7 +331,8 @@ private:
         const auto* wrapper = arguments->items.empty() ? nullptr : &node(arguments->items[0]);
         const std::string name(wrapper && wrapper->type == Type::Global ? wrapper->text : std::string_view("an unknown type"));
         if (!name.ends_with(".DTensor") || !state) {
-            refuse(fmt::format("is a {}: of the tensors that wrap others only DTensors are read. not read; save the tensor inside", bundle::shownText(name)));
+            refuse(fmt::format("is a {}: of the tensors that wrap others only DTensors are read. not read; save the tensor inside",
+                bundle::shownText(name)));
             return;
         }
         const auto* local = entry(*state, "_local_tensor");
@@ -478,7 +480,8 @@ private:
             where.negated = isSet("neg");
         }
         std::int64_t claimed = 0;
-        if (id->count < 0 || __builtin_mul_overflow(id->count, static_cast<std::int64_t>(id->untyped ? 1 : itemSize(id->dtype.value_or(*dtype))), &claimed)) {
+        if (id->count < 0 || __builtin_mul_overflow(id->count, static_cast<std::int64_t>(id->untyped ? 1 : itemSize(id->dtype.value_or(*dtype))),
+            &claimed)) {
             refuse(fmt::format("its storage claims {} elements: not read", id->count));
             return;
         }
@@ -488,7 +491,8 @@ private:
             return;
         }
         if (static_cast<std::uint64_t>(claimed) > bytes->size) {
-            refuse(fmt::format("its storage {} claims {} bytes, but the file holds {} of it: not read", bundle::shownText(id->key), claimed, bytes->size));
+            refuse(fmt::format("its storage {} claims {} bytes, but the file holds {} of it: not read", bundle::shownText(id->key), claimed,
+                bytes->size));
             return;
         }
         where.bytes = bytes->bytes;

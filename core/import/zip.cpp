@@ -22,7 +22,10 @@ struct Directory {
     std::uint64_t entries = 0, offset = 0, size = 0;
 };
 
-tl::unexpected<Error> corrupt(const Bytes& archive, std::string message) { return fail(ErrorCode::Corrupt, "ZIP archive: " + message, archive.label()); }
+tl::unexpected<Error> corrupt(const Bytes& archive, std::string message)
+{
+    return fail(ErrorCode::Corrupt, "ZIP archive: " + message, archive.label());
+}
 
 /// Finds the end record: it is the last thing in the file, but for a comment of at most 65535 bytes.
 Result<Directory> findDirectory(const Bytes& archive)
@@ -72,7 +75,8 @@ Result<Directory> findDirectory(const Bytes& archive)
         }
         return directory;
     }
-    return fail(ErrorCode::Truncated, "ZIP archive without its directory, which stands at the end: the file was cut, or is still being written. Copy it again",
+    return fail(ErrorCode::Truncated,
+        "ZIP archive without its directory, which stands at the end: the file was cut, or is still being written. Copy it again",
                 archive.label());
 }
 
@@ -145,7 +149,8 @@ Result<std::vector<ZipEntry>> readZip(const Bytes& archive)
             return fail(ErrorCode::Unsupported, fmt::format("ZIP archive: entry {} is encrypted; unpack it first", entry.name), archive.label());
         }
         if (method != 0 && method != 8) {
-            return fail(ErrorCode::Unsupported, fmt::format("ZIP archive: entry {} is compressed by method {}; only stored and deflated ones are read", entry.name, method),
+            return fail(ErrorCode::Unsupported,
+                fmt::format("ZIP archive: entry {} is compressed by method {}; only stored and deflated ones are read", entry.name, method),
                         archive.label());
         }
         entry.deflated = method == 8;
@@ -165,7 +170,8 @@ Result<std::vector<ZipEntry>> readZip(const Bytes& archive)
         }
         entry.offset = localAt + kLocalSize + le16(*local, 26) + le16(*local, 28);
         if (entry.offset > directory->offset || entry.stored > directory->offset - entry.offset) {
-            return corrupt(archive, fmt::format("entry {}: {} bytes at byte {} do not fit before the directory", entry.name, entry.stored, entry.offset));
+            return corrupt(archive, fmt::format("entry {}: {} bytes at byte {} do not fit before the directory", entry.name, entry.stored,
+                entry.offset));
         }
         starts.push_back(localAt);
         entries.push_back(std::move(entry));
@@ -198,7 +204,8 @@ public:
     Result<std::span<const std::byte>> read(std::uint64_t offset, std::size_t size, ReadBuffer& buffer) const override
     {
         if (offset > m_size || size > m_size - offset) {
-            return fail(ErrorCode::Truncated, fmt::format("{} bytes from byte {} on are needed of an entry of {} bytes", size, offset, m_size), label());
+            return fail(ErrorCode::Truncated, fmt::format("{} bytes from byte {} on are needed of an entry of {} bytes", size, offset, m_size),
+                label());
         }
         return m_archive->read(m_offset + offset, size, buffer);
     }

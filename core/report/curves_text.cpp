@@ -28,14 +28,12 @@ std::string sentence(const std::vector<SeriesOverlay>& overlays, double toleranc
             first = &it;
         }
     }
-    if (common == 0) {
-        return "Nothing could be compared: the two have no curve with a common step.";
-    }
     const std::string curves = common == 1 ? "the common curve" : fmt::format("all {} common curves", common);
     if (!first) {
         return fmt::format("Within {:g} or the last written digit, {} agree{}.", tolerance, curves, common == 1 ? "s" : "");
     }
-    return fmt::format("{} departs first, at step {}: {:.7g} against {:.7g}.", first->curve.name, *first->curve.onset, valueAt(first->curve.a, *first->curve.onset),
+    return fmt::format("{} departs first, at step {}: {:.7g} against {:.7g}.", first->curve.name, *first->curve.onset, valueAt(first->curve.a,
+        *first->curve.onset),
                        valueAt(first->curve.b, *first->curve.onset));
 }
 
@@ -46,14 +44,16 @@ std::string sideText(const import::SeriesFile& file)
 
 } // namespace
 
-std::string curvesText(const import::SeriesFile& a, const import::SeriesFile& b, const std::vector<SeriesOverlay>& overlays, double tolerance, const TextOptions& given)
+std::string curvesText(const import::SeriesFile& a, const import::SeriesFile& b, const std::vector<SeriesOverlay>& overlays, double tolerance,
+    const TextOptions& given)
 {
     TextOptions options = given;
     options.width = std::max(options.width, 60);
     const auto width = static_cast<std::size_t>(options.width);
     const bool differs = std::any_of(overlays.begin(), overlays.end(), [](const SeriesOverlay& it) { return it.curve.onset.has_value(); });
     const std::string word = differs ? "DIFFERS" : "AGREES";
-    std::string out = toned(word, differs ? Tone::Bad : Tone::Good, options) + "  " + wrapped(printable(sentence(overlays, tolerance)), width, word.size() + 2, word.size() + 2) + "\n\n";
+    std::string out = toned(word, differs ? Tone::Bad : Tone::Good, options) + "  " + wrapped(printable(sentence(overlays, tolerance)), width,
+        word.size() + 2, word.size() + 2) + "\n\n";
     out += fmt::format("  reference  {}\n  candidate  {}\n", shortened(sideText(a), width - 13), shortened(sideText(b), width - 13));
     out += "\n" + toned("Curves", Tone::Bold, options) + "\n";
     out += toned("    departs    largest    at step    steps in common  name\n", Tone::Dim, options);
@@ -66,9 +66,11 @@ std::string curvesText(const import::SeriesFile& a, const import::SeriesFile& b,
             continue;
         }
         out += fmt::format("  {} {}  {}  {}  {}  {}\n", it.curve.onset ? toned("!", Tone::Bad, options) : toned("=", Tone::Good, options),
-                           padded(it.curve.onset ? fmt::format("step {}", *it.curve.onset) : "-", 9), padded(it.largest > 0 ? fmt::format("{:.2e}", it.largest) : "0", 9),
+                           padded(it.curve.onset ? fmt::format("step {}", *it.curve.onset) : "-", 9), padded(it.largest > 0 ? fmt::format("{:.2e}",
+                               it.largest) : "0", 9),
                            padded(it.at ? fmt::format("{}", *it.at) : "-", 9),
-                           padded(fmt::format("{} of {}, {}", it.common, it.curve.a.size(), it.curve.b.size()), 15), shortened(printable(it.curve.name), width - 58));
+                           padded(fmt::format("{} of {}, {}", it.common, it.curve.a.size(), it.curve.b.size()), 15),
+                               shortened(printable(it.curve.name), width - 58));
     }
     for (const auto& [which, file] : { std::pair("reference", &a), std::pair("candidate", &b) }) {
         for (const auto& note : file->notes) {

@@ -304,8 +304,10 @@ std::vector<std::string> narrowNotes(const compare::Snapshot& comparison)
         std::map<DType, std::size_t> counts;
         for (std::size_t i = 0; i < comparison.ready(); ++i) {
             const auto* lane = comparison.result(i).worstLane();
-            const auto narrowest = !lane || lane->statistics.count < kEnoughToTell ? std::nullopt : isA ? lane->statistics.a.narrowest : lane->statistics.b.narrowest;
-            if (narrowest) {
+            if (!lane || lane->statistics.count < kEnoughToTell) {
+                continue;
+            }
+            if (const auto& narrowest = (isA ? lane->statistics.a : lane->statistics.b).narrowest) {
                 ++counts[*narrowest];
             }
         }

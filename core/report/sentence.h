@@ -5,6 +5,7 @@
 #include "core/compare/comparison.h"
 
 #include <string>
+#include <vector>
 
 namespace forkpoint::report {
 

@@ -99,7 +99,8 @@ TEST_P(PlainFile, HoldsWhatPyTorchReads)
     for (const auto& entry : expected) {
         const auto path = entry["path"].get<std::string>();
         SCOPED_TRACE(path);
-        const auto found = std::find_if(contents->tensors.begin(), contents->tensors.end(), [&](const FileTensor& t) { return joined(t.path, "/") == path; });
+        const auto found = std::find_if(contents->tensors.begin(), contents->tensors.end(), [&](const FileTensor& t) { return joined(t.path,
+            "/") == path; });
         ASSERT_NE(found, contents->tensors.end()) << problems;
         EXPECT_EQ(name(found->where.dtype), entry["dtype"].get<std::string>());
         auto shape = entry["shape"].get<Shape>();

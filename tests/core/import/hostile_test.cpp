@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <limits>
 #include <sstream>
 
 // Files that are cut, damaged or made to harm. What must hold of every one: no crash, no endless loop, no memory that the file does not have,
@@ -67,7 +68,8 @@ TEST_P(Sample, DamageAtEveryByteIsSurvived)
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, Sample,
-                         testing::Values("odd/shared_storage.pt", "odd/protocol4.pt", "dtensor/dtensor_2d_rank0.pt", "odd/numpy_inside.pt", "odd/legacy_nested.pt",
+                         testing::Values("odd/shared_storage.pt", "odd/protocol4.pt", "dtensor/dtensor_2d_rank0.pt", "odd/numpy_inside.pt",
+                             "odd/legacy_nested.pt",
                                          "odd/legacy_protocol4.pt", "safetensors/model-00002-of-00002.safetensors", "numpy/fortran.npy",
                                          "numpy/state_compressed.npz"));
 
@@ -106,7 +108,8 @@ TEST(HostilePickle, NothingIsCalled)
 {
     const fs::path trace = fs::temp_directory_path() / "forkpoint-import-was-called";
     fs::remove(trace);
-    const auto contents = readTensorFile(inMemory(torchFile("(" + text("a") + global("posix", "system") + text("touch " + trace.string()) + "\x85R" + text("b") + tensor() + "d")));
+    const auto contents = readTensorFile(inMemory(torchFile("(" + text("a") + global("posix",
+        "system") + text("touch " + trace.string()) + "\x85R" + text("b") + tensor() + "d")));
     ASSERT_TRUE(contents) << contents.error().text();
     ASSERT_EQ(contents->tensors.size(), 1u);
     EXPECT_EQ(joined(contents->tensors[0].path), "b");
@@ -118,7 +121,8 @@ TEST(HostilePickle, AnUnknownFunctionOfATensorIsRefusedByName)
     const auto contents = readTensorFile(inMemory(torchFile("(" + text("a") + global("other.library", "rebuild") + tensor() + "\x85R" + "d")));
     ASSERT_TRUE(contents);
     EXPECT_TRUE(contents->tensors.empty());
-    EXPECT_NE(problemsOf(*contents).find("a is made by other.library.rebuild, which is not known here: not read"), std::string::npos) << problemsOf(*contents);
+    EXPECT_NE(problemsOf(*contents).find("a is made by other.library.rebuild, which is not known here: not read"),
+        std::string::npos) << problemsOf(*contents);
 }
 
 TEST(HostilePickle, ListsThatContainThemselves)
@@ -232,7 +236,8 @@ TEST(HostileZip, DirectoriesThatLie)
 
 TEST(HostileZip, CompressedEntriesThatLie)
 {
-    const auto contentsOf = [](const std::string& packed, std::uint64_t claimed) { return readTensorFile(inMemory(zipOf({ { "a.npy", packed, true, claimed } }))); };
+    const auto contentsOf = [](const std::string& packed, std::uint64_t claimed) { return readTensorFile(inMemory(zipOf({ { "a.npy", packed, true,
+        claimed } }))); };
     const auto bomb = contentsOf("xx", 3'000'000'000);
     ASSERT_TRUE(bomb);
     EXPECT_NE(problemsOf(*bomb).find("2 compressed bytes cannot hold the 3000000000 bytes"), std::string::npos) << problemsOf(*bomb);
@@ -271,7 +276,8 @@ TEST(HostileSafetensors, HeadersThatLie)
 
 TEST(HostileNpy, HeadersThatLie)
 {
-    const auto file = [](const std::string& header, std::size_t data) { return std::string("\x93NUMPY\x01\x00", 8) + little(header.size(), 2) + header + std::string(data, 'x'); };
+    const auto file = [](const std::string& header, std::size_t data) { return std::string("\x93NUMPY\x01\x00", 8) + little(header.size(),
+        2) + header + std::string(data, 'x'); };
     const auto refusal = [](const std::string& bytes) {
         const auto contents = readTensorFile(inMemory(bytes));
         return contents ? problemsOf(*contents) : contents.error().message;

@@ -46,12 +46,15 @@ inline std::string zipOf(const std::vector<MadeEntry>& entries)
         const std::uint64_t size = e.claimed == ~std::uint64_t(0) ? e.content.size() : e.claimed;
         const std::uint64_t stored = e.deflated ? e.content.size() : size;
         const std::string method = little(e.deflated ? 8 : 0, 2);
-        out += little(0x04034b50, 4) + little(20, 2) + little(0, 2) + method + little(0, 16) + little(e.name.size(), 2) + little(0, 2) + e.name + e.content;
-        directory += little(0x02014b50, 4) + little(20, 2) + little(20, 2) + little(0, 2) + method + little(0, 8) + little(stored, 4) + little(size, 4)
+        out += little(0x04034b50, 4) + little(20, 2) + little(0, 2) + method + little(0, 16) + little(e.name.size(), 2) + little(0,
+            2) + e.name + e.content;
+        directory += little(0x02014b50, 4) + little(20, 2) + little(20, 2) + little(0, 2) + method + little(0, 8) + little(stored,
+            4) + little(size, 4)
             + little(e.name.size(), 2) + little(0, 12) + little(at, 4) + e.name;
     }
     const std::uint64_t at = out.size();
-    return out + directory + little(0x06054b50, 4) + little(0, 4) + little(entries.size(), 2) + little(entries.size(), 2) + little(directory.size(), 4)
+    return out + directory + little(0x06054b50, 4) + little(0, 4) + little(entries.size(), 2) + little(entries.size(),
+        2) + little(directory.size(), 4)
         + little(at, 4) + little(0, 2);
 }
 
@@ -76,7 +79,8 @@ struct MadeTensor {
 };
 inline std::string tensor(const MadeTensor& t = {})
 {
-    return global("torch._utils", "_rebuild_tensor_v2") + "((" + text("storage") + global("torch", t.type) + text(t.key) + text("cpu") + integer(t.count) + "tQ"
+    return global("torch._utils", "_rebuild_tensor_v2") + "((" + text("storage") + global("torch",
+        t.type) + text(t.key) + text("cpu") + integer(t.count) + "tQ"
         + integer(t.offset) + tuple(t.shape) + tuple(t.stride) + "\x89" + global("collections", "OrderedDict") + ")RtR";
 }
 inline std::string pickled(const std::string& object) { return "\x80\x02" + object + "."; }
