@@ -24,8 +24,7 @@ struct OpenOptions {
 ///
 /// A folder's files have rank and step by their names; a single file is rank 0, step 0. Fails as Bundle::open does, and with Truncated, Corrupt
 /// or Unsupported if a single file, or every file of a folder, cannot be read. Files of a folder that cannot be read are Problems.
-Result<std::shared_ptr<const bundle::Bundle>> openRun(const std::filesystem::path& path, const OpenOptions& options = {},
-    Progress* progress = nullptr,
+Result<std::shared_ptr<const bundle::Bundle>> openRun(const std::filesystem::path& path, const OpenOptions& options = {}, Progress* progress = nullptr,
                                                       std::stop_token stop = {});
 
 } // namespace forkpoint::import

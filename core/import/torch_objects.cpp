@@ -94,7 +94,9 @@ private:
     void noteLayer()
     {
         const auto& top = m_pickle.top();
-        m_contents.named = top.pairs;
+        const auto function = top.type == Type::Call ? callee(top) : std::string_view();
+        const bool isObject = top.type == Type::Call && top.state != kNoNode && !isArrayFunction(function) && !function.starts_with("torch._");
+        m_contents.named = top.pairs || isObject; // a whole module has names too
         std::optional<std::string> layer;
         bool tensor = false;
         for (std::size_t i = 0; top.pairs && i + 1 < top.items.size(); i += 2) {
