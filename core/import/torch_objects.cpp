@@ -333,7 +333,7 @@ private:
         const auto* wrapper = arguments->items.empty() ? nullptr : &node(arguments->items[0]);
         const std::string name(wrapper && wrapper->type == Type::Global ? wrapper->text : std::string_view("an unknown type"));
         if (!name.ends_with(".DTensor") || !state) {
-            refuse(fmt::format("is a {}: of the tensors that wrap others only DTensors are read. not read; save the tensor inside",
+            refuse(fmt::format("is a {}: of the tensors that wrap others only DTensors are read; not read: save the tensor inside",
                 bundle::shownText(name)));
             return;
         }
