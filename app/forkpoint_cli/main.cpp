@@ -48,6 +48,7 @@ int main(int argc, char** argv)
     std::vector<std::string> recorded;
     addRecord(app, run, recorded);
     addCompare(app, run);
+    addCurves(app, run);
     addInfo(app, run);
     addVerify(app, run);
     addRecorder(app, run);

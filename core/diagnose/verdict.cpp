@@ -28,6 +28,13 @@ public:
     {
     }
 
+    /// The first pair above the floor: all there is to say without an order of execution.
+    std::optional<Fork> first() const
+    {
+        const auto found = std::find_if(m_results.begin(), m_results.end(), above);
+        return found == m_results.end() ? std::nullopt : std::optional(Fork { static_cast<std::size_t>(found - m_results.begin()), {}, false });
+    }
+
     std::optional<Fork> find() const
     {
         std::optional<std::size_t> firstAbove;
@@ -104,10 +111,12 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
             out.closest = i;
         }
     }
-    out.fork = ForkFinder(alignment, inputs, results).find();
+    out.ordered = alignment.a.bundle->isRecording() && alignment.b.bundle->isRecording();
+    const ForkFinder finder(alignment, inputs, results);
+    out.fork = out.ordered ? finder.find() : finder.first();
     std::vector<Severity> severities(results.size());
     std::transform(results.begin(), results.end(), severities.begin(), [](const PairResult& result) { return result.severity; });
-    out.gates = summariseGates(alignment, severities, { {}, out.fork ? std::optional(out.fork->pair) : std::nullopt, environmentDiffers });
+    out.gates = summariseGates(alignment, severities, { {}, out.fork && out.ordered ? std::optional(out.fork->pair) : std::nullopt, environmentDiffers });
     return out;
 }
 

@@ -23,6 +23,7 @@ struct Verdict {
     std::optional<Fork> fork;
     std::optional<std::size_t> closest; ///< of the pairs within the floor, and decidable, the one that comes closest to it; nullopt if all are identical
     Gates gates; ///< over all steps
+    bool ordered = true;        ///< false: a side is plain files, which say nothing about execution; `fork` is the first difference in their order
     bool measuredFloor = false; ///< a repeat of the reference was given
     std::size_t undecidable = 0;
     std::size_t pairs = 0;      ///< pairs that exist on both sides

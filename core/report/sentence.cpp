@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -45,6 +46,7 @@ std::string agreement(const compare::Snapshot& comparison)
     }
     const bool oneSided
         = std::any_of(pairs.begin(), pairs.end(), [](const auto& p) { return p.status == align::PairStatus::OnlyA || p.status == align::PairStatus::OnlyB; });
+    const std::string_view things = outcome.verdict.ordered ? "runs" : "files";
     std::string text;
     if (outcome.verdict.pairs == 0) {
         return "Nothing could be compared: no tensor exists on both sides.";
@@ -54,9 +56,9 @@ std::string agreement(const compare::Snapshot& comparison)
     }
     if (noise == 0) {
         text = oneSided ? fmt::format("All {} compared tensors are bit-identical, but some tensors exist on one side only.", identical)
-                        : fmt::format("The runs are bit-identical in all {} compared tensors.", identical);
+                        : fmt::format("The {} are bit-identical in all {} compared tensors.", things, identical);
     } else {
-        text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical)", identical + noise - outcome.verdict.undecidable, identical);
+        text = fmt::format("The {} agree within rounding in all {} compared tensors ({} bit-identical)", things, identical + noise - outcome.verdict.undecidable, identical);
         const auto& closest = outcome.verdict.closest;
         text += closest ? fmt::format("; closest to the floor: {}, {}.", place(pairs[*closest]), pairNumbers(comparison, *closest)) : ".";
     }
@@ -143,9 +145,39 @@ std::string oneSidedInputs(const compare::Snapshot& comparison, std::size_t pair
 
 } // namespace
 
+namespace {
+
+/// Plain files: what differs, without a claim about cause.
+std::string fileDifference(const compare::Snapshot& comparison)
+{
+    const auto& verdict = comparison.outcome()->verdict;
+    const auto& pairs = comparison.structure().alignment.pairs;
+    std::size_t differing = 0, compared = 0, worst = verdict.fork->pair;
+    for (const auto& gate : verdict.gates) {
+        differing += gate.above + gate.invalid;
+        compared += gate.identical + gate.noise + gate.above + gate.invalid;
+    }
+    for (std::size_t i = 0; i < comparison.ready(); ++i) {
+        worst = comparison.result(i).ratio > comparison.result(worst).ratio ? i : worst;
+    }
+    std::string text = fmt::format("The files differ by more than rounding in {} of {}. ", differing, counted(compared, "compared tensor"));
+    if (worst == verdict.fork->pair) {
+        text += fmt::format("The first in the order of the files differs most: {}, {}.", place(pairs[worst]), pairNumbers(comparison, worst));
+    } else {
+        text += fmt::format("The first in the order of the files is {}, {}; the largest difference is in {}, {}.", place(pairs[verdict.fork->pair]),
+                            pairNumbers(comparison, verdict.fork->pair), place(pairs[worst]), pairNumbers(comparison, worst));
+    }
+    return text + " Files do not say in which order they were computed: record both runs to find where they fork.";
+}
+
+} // namespace
+
 std::string verdictSentence(const compare::Snapshot& comparison)
 {
     const auto& verdict = comparison.outcome()->verdict;
+    if (verdict.fork && !verdict.ordered) {
+        return fileDifference(comparison);
+    }
     if (!verdict.fork) {
         return agreement(comparison) + laterOnset(comparison);
     }
@@ -204,6 +236,19 @@ Coverage coverageOf(const align::Side& side)
     return out;
 }
 
+namespace {
+
+std::size_t tensorsOf(const align::Side& side)
+{
+    std::size_t count = 0;
+    for (const auto* rank : side.ranks) {
+        count += rank->tensors.size();
+    }
+    return count;
+}
+
+} // namespace
+
 std::string coverageSentence(const compare::Snapshot& comparison)
 {
     const auto& alignment = comparison.structure().alignment;
@@ -213,11 +258,12 @@ std::string coverageSentence(const compare::Snapshot& comparison)
         const auto coverage = coverageOf(*side);
         notObserved += coverage.notObserved.size();
         text += text.empty() ? "reference " : ", candidate ";
-        text += coverage.calls < 0 ? "calls not counted" : fmt::format("{} of {} module calls", coverage.callsSeen, coverage.calls);
+        text += !side->bundle->isRecording() ? counted(tensorsOf(*side), "tensor")
+            : coverage.calls < 0             ? "calls not counted" : fmt::format("{} of {} module calls", coverage.callsSeen, coverage.calls);
         const auto& problems = side->bundle->problems();
         const auto damage = std::count_if(problems.begin(), problems.end(), [](const auto& p) { return p.level == bundle::Problem::Level::Warning; });
         if (damage > 0) {
-            text += fmt::format(" ({} problem{} in the bundle: see the notes)", damage, damage == 1 ? "" : "s");
+            text += fmt::format(" ({} problem{} in the {}: see the notes)", damage, damage == 1 ? "" : "s", side->bundle->isRecording() ? "bundle" : "files");
         }
         if (coverage.incompleteRanks > 0) {
             text += fmt::format(" ({} of {} ranks did not end regularly)", coverage.incompleteRanks, side->ranks.size());
@@ -239,6 +285,32 @@ std::string coverageSentence(const compare::Snapshot& comparison)
         text += fmt::format("; {} pairs could not be read", comparison.outcome()->unreadable);
     }
     return text;
+}
+
+std::vector<std::string> narrowNotes(const compare::Snapshot& comparison)
+{
+    constexpr std::int64_t kEnoughToTell = 16; // fewer elements may be round numbers by chance
+    if (comparison.outcome()->verdict.ordered) {
+        return {};
+    }
+    std::vector<std::string> out;
+    for (const bool isA : { true, false }) {
+        std::map<DType, std::size_t> counts;
+        for (std::size_t i = 0; i < comparison.ready(); ++i) {
+            const auto* lane = comparison.result(i).worstLane();
+            if (!lane || lane->statistics.count < kEnoughToTell) {
+                continue;
+            }
+            if (const auto& narrowest = (isA ? lane->statistics.a : lane->statistics.b).narrowest) {
+                ++counts[*narrowest];
+            }
+        }
+        for (const auto& [dtype, count] : counts) {
+            out.push_back(fmt::format("{}: {} hold{} {} values only, stored as float32: converted from the narrower type before saving, and no more exact than it",
+                                      isA ? "reference" : "candidate", counted(count, "tensor"), count == 1 ? "s" : "", name(dtype)));
+        }
+    }
+    return out;
 }
 
 } // namespace forkpoint::report

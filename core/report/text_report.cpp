@@ -151,7 +151,7 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
     const auto metricLine = [&](std::string_view label, const std::string& value) {
         return fmt::format("  {}  {}\n", padded(label, 19), wrapped(printable(value), width, 23, 23));
     };
-    std::string out = heading(verdict.fork->proven ? "Fork" : "First difference", options);
+    std::string out = heading(verdict.fork->proven ? "Fork" : verdict.ordered ? "First difference" : "First difference, in the order of the files", options);
     out += metricLine("pair", pair.id);
     if (!pair.source.empty()) {
         out += metricLine("source", pair.source);
@@ -215,7 +215,7 @@ std::string pairsText(const compare::Snapshot& comparison, const TextOptions& op
         return {};
     }
     std::size_t centre = 0;
-    std::string title = "Pairs around the fork, in execution order";
+    std::string title = verdict.ordered ? "Pairs around the fork, in execution order" : "Pairs around the first difference, in the order of the files";
     if (verdict.fork) {
         centre = verdict.fork->pair;
     } else {
@@ -289,11 +289,15 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
     const auto& alignment = comparison.structure().alignment;
     std::vector<std::string> notes = alignment.notes;
     std::string last;
+    const bool filesOfOneRank = !comparison.outcome()->verdict.ordered && alignment.a.ranks.size() == 1 && alignment.b.ranks.size() == 1; // nothing to join
     for (const auto& plan : alignment.steps) {
-        if (!plan.text.empty() && plan.text != last) { // equal plans of consecutive steps are said once
+        if (!filesOfOneRank && !plan.text.empty() && plan.text != last) { // equal plans of consecutive steps are said once
             notes.push_back(fmt::format("from step {}: {}", plan.step, plan.text));
             last = plan.text;
         }
+    }
+    for (auto& note : narrowNotes(comparison)) {
+        notes.push_back(std::move(note));
     }
     std::map<std::string, std::size_t> notObserved; // reason -> pairs
     for (const auto& pair : alignment.pairs) {
@@ -311,7 +315,7 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
     }
     for (const auto& [which, side] : { std::pair("reference", &alignment.a), std::pair("candidate", &alignment.b) }) {
         for (const auto& problem : side->bundle->problems()) {
-            notes.push_back(fmt::format("{}: {}: {}", which, problem.where, problem.message));
+            notes.push_back(fmt::format("{}: {}{}{}", which, problem.where, problem.where.empty() ? "" : ": ", problem.message));
         }
     }
     if (notes.empty()) {
@@ -357,7 +361,9 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
     out += fmt::format("  candidate  {}\n", shortened(runText(structure.alignment.b), width - 13));
     out += fmt::format("  floor      {}\n", wrapped(floorText(structure), width, 13, 13));
     out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width, 13, 13));
-    out += gatesText(comparison, options);
+    if (verdict.ordered) { // files have no stations
+        out += gatesText(comparison, options);
+    }
     out += forkText(comparison, options);
     out += pairsText(comparison, options);
     out += contextText(comparison, options);

@@ -148,7 +148,7 @@ diagnose::Gates gatesOf(const compare::Snapshot& comparison, std::optional<int> 
 {
     diagnose::GateQuestion question;
     question.step = step;
-    if (const auto* outcome = comparison.outcome(); outcome && outcome->verdict.fork) {
+    if (const auto* outcome = comparison.outcome(); outcome && outcome->verdict.fork && outcome->verdict.ordered) {
         question.forkPair = outcome->verdict.fork->pair;
     }
     question.environmentDiffers = diagnose::unexpectedDifferences(comparison.structure().context);
