@@ -111,7 +111,8 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
             out.closest = i;
         }
     }
-    out.ordered = alignment.a.bundle->isRecording() && alignment.b.bundle->isRecording();
+    const auto recorded = [](const align::Side& side) { return !side.bundle || side.bundle->isRecording(); };
+    out.ordered = recorded(alignment.a) && recorded(alignment.b);
     const ForkFinder finder(alignment, inputs, results);
     out.fork = out.ordered ? finder.find() : finder.first();
     std::vector<Severity> severities(results.size());
