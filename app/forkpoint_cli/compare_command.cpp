@@ -79,7 +79,7 @@ void addCompare(CLI::App& app, Run& run)
     command->add_option("--json", arguments->json, "write the result as JSON to a file; - for standard output, instead of the text");
     command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
     command->add_option("--backend", arguments->backend, "compute metrics with this backend");
-    command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1")
+    command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1; unmatched counts tensors on one side only and tensors that could not be read")
         ->check(CLI::IsMember({ "unmatched", "drift", "divergent", "invalid" }))
         ->capture_default_str();
     command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always", "never" }))->capture_default_str();
