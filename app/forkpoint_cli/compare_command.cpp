@@ -84,7 +84,7 @@ void addCompare(CLI::App& app, Run& run)
                         "names of the files in a folder, with {layer}, {rank}, {step} and *; default: as in hook_{layer}_rank{rank}.pt");
     command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
     command->add_option("--backend", arguments->backend, "compute metrics with this backend");
-    command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1")
+    command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1; unmatched counts tensors on one side only and tensors that could not be read")
         ->check(CLI::IsMember({ "unmatched", "drift", "divergent", "invalid" }))
         ->capture_default_str();
     command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always",

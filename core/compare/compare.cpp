@@ -145,9 +145,6 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
         if (auto done = measurePairs(aligned, measurer, first, last, results, stop); !done) {
             return tl::unexpected(done.error());
         }
-        outcome.unreadable += static_cast<std::size_t>(
-            std::count_if(results.begin() + static_cast<std::ptrdiff_t>(first), results.begin() + static_cast<std::ptrdiff_t>(last),
-                          [&](const PairResult& r) { return r.lanes.empty() && !r.note.empty(); }));
         if (auto done = assessor.assess(first, last, results, stop); !done) {
             return tl::unexpected(done.error());
         }

@@ -18,6 +18,8 @@ struct ContextEntry {
     std::string a, b;    ///< as JSON text; empty if absent on that side
     bool expected = false; ///< differs between any two runs (world size, ports, paths, command line): listed, but no alarm
 
+    bool unreadable = false; ///< the rank.json of one side could not be read: what it held is unknown, and no difference to alarm about
+
     bool differs() const { return a != b; }
 };
 

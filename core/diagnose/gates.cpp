@@ -79,6 +79,29 @@ Gate gateOf(const align::PairKey& key)
     return Gate::Optimizer;
 }
 
+bool mayDiffer(const align::Alignment& alignment, const align::Pair& pair)
+{
+    if (!alignment.ranksOfOneRun) {
+        return false;
+    }
+    const auto gate = gateOf(pair.key);
+    if ((gate != Gate::Weights && gate != Gate::Reduce && gate != Gate::Optimizer) || pair.key.kind == Kind::Buffer) {
+        return true;
+    }
+    const auto isSplit = [](const align::Assembly& assembly) {
+        for (const auto& row : assembly.parts) {
+            for (const auto& part : row) {
+                if (part.record && std::any_of(part.record->placement.begin(), part.record->placement.end(),
+                                               [](const auto& p) { return p.type != bundle::Placement::Type::Replicate; })) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    };
+    return std::any_of(pair.lanes.begin(), pair.lanes.end(), [&](const align::Lane& lane) { return isSplit(lane.a) || isSplit(lane.b); });
+}
+
 Gates summariseGates(const align::Alignment& alignment, std::span<const Severity> severities, const GateQuestion& question)
 {
     Gates out;

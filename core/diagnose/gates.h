@@ -20,6 +20,10 @@ inline constexpr std::size_t kGates = 8;
 std::string_view name(Gate gate);
 Gate gateOf(const align::PairKey& key);
 
+/// Two ranks of one run get other data by design: only weights, reduced gradients and the optimizer must be equal on them, and of these
+/// neither buffers (each rank has seen its own data) nor what is split over the ranks. False for any other two sides.
+bool mayDiffer(const align::Alignment& alignment, const align::Pair& pair);
+
 enum class GateState : std::uint8_t {
     Ok,          ///< every pair identical or within the floor
     Differs,     ///< something above the floor (environment: something recorded differs), but the fork lies elsewhere

@@ -12,8 +12,6 @@ using align::PairStatus;
 using bundle::Kind;
 using bundle::Phase;
 
-bool above(const PairResult& result) { return isAboveFloor(result.severity); }
-
 /// Compared, and found equal up to rounding.
 bool agrees(const PairResult& result) { return result.severity <= Severity::Noise; }
 
@@ -22,7 +20,8 @@ bool isOneSided(PairStatus status) { return status == PairStatus::OnlyA || statu
 class ForkFinder {
 public:
     ForkFinder(const align::Alignment& alignment, const graph::PairInputs& inputs, const std::vector<PairResult>& results)
-        : m_pairs(alignment.pairs)
+        : m_alignment(alignment)
+        , m_pairs(alignment.pairs)
         , m_inputs(inputs.of)
         , m_results(results)
     {
@@ -39,7 +38,7 @@ public:
     {
         std::optional<std::size_t> firstAbove;
         for (std::size_t i = 0; i < m_pairs.size(); ++i) {
-            if (!above(m_results[i])) {
+            if (!above(i)) {
                 continue;
             }
             if (!firstAbove || isMereInput(*firstAbove)) {
@@ -56,12 +55,14 @@ public:
     }
 
 private:
+    bool above(std::size_t i) const { return isAboveFloor(m_results[i].severity) && !mayDiffer(m_alignment, m_pairs[i]); }
+
     /// An input that was made by something recorded is only a messenger.
     bool isMereInput(std::size_t i) const { return m_pairs[i].key.kind == Kind::Input && !m_inputs[i].empty(); }
 
     bool inputsAgree(std::size_t i) const
     {
-        return std::none_of(m_inputs[i].begin(), m_inputs[i].end(), [&](std::size_t input) { return above(m_results[input]); });
+        return std::none_of(m_inputs[i].begin(), m_inputs[i].end(), [&](std::size_t input) { return above(input); });
     }
 
     /// A module that exists on one side only, whose output reaches this pair while everything else that does agrees.
@@ -87,6 +88,7 @@ private:
         return fork;
     }
 
+    const align::Alignment& m_alignment;
     const std::vector<align::Pair>& m_pairs;
     const std::vector<std::vector<std::size_t>>& m_inputs;
     const std::vector<PairResult>& m_results;
@@ -104,9 +106,12 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
         if (status == PairStatus::NotObserved) {
             continue;
         }
+        out.pairs += isOneSided(status) ? 0u : 1u;
+        if (mayDiffer(alignment, alignment.pairs[i]) && results[i].severity != Severity::Unmatched) {
+            continue;
+        }
         out.severity = std::max(out.severity, results[i].severity);
         out.undecidable += results[i].undecidable ? 1u : 0u;
-        out.pairs += isOneSided(status) ? 0u : 1u;
         if (results[i].severity == Severity::Noise && !results[i].undecidable && (!out.closest || results[i].ratio > results[*out.closest].ratio)) {
             out.closest = i;
         }

@@ -19,7 +19,7 @@ struct Fork {
 
 /// What the comparison comes to.
 struct Verdict {
-    Severity severity = Severity::Identical; ///< of the worst pair
+    Severity severity = Severity::Identical; ///< of the worst pair that must agree
     std::optional<Fork> fork;
     std::optional<std::size_t> closest; ///< of the pairs within the floor, and decidable, the one that comes closest to it; nullopt if all are identical
     Gates gates; ///< over all steps
@@ -29,6 +29,7 @@ struct Verdict {
     std::size_t pairs = 0;      ///< pairs that exist on both sides
 };
 
+/// Of two ranks of one run only what must be equal on them can be the fork (mayDiffer in gates.h).
 /// `environmentDiffers`: number of differing entries of environment and configuration; nullopt if neither was recorded.
 Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inputs, const std::vector<PairResult>& results,
                 std::optional<std::size_t> environmentDiffers, bool measuredFloor);

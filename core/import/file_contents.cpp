@@ -78,7 +78,7 @@ Result<FileContents> readTensorFile(const BytesPtr& file)
         return readSafetensors(file);
     }
     return fail(ErrorCode::NotABundle,
-                "is none of the files that are read: .pt and .pth of torch.save, .safetensors, .npy, .npz; nor a Forkpoint bundle. Save the tensors with torch.save",
+                "is a file, and none that is read: .pt and .pth of torch.save, .safetensors, .npy, .npz. A Forkpoint bundle is a folder NAME.forkpoint",
                 file->label());
 }
 

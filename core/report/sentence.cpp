@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/report/sentence.h"
 
+#include "core/compare/pair_counts.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -34,45 +36,64 @@ std::string place(const align::Pair& pair)
 
 std::string counted(std::size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
+/// What was not compared, one sentence each.
+std::string leftOut(const compare::PairCounts& counts)
+{
+    std::string text;
+    if (counts.oneSided() > 0) {
+        text += fmt::format(" {} on one side only.", counts.oneSided() == 1 ? "1 tensor exists" : fmt::format("{} tensors exist", counts.oneSided()));
+    }
+    if (counts.unreadable > 0) {
+        text += fmt::format(" {} could not be read.", counted(counts.unreadable, "tensor"));
+    }
+    return text;
+}
+
 /// The verdict where there is no fork.
 std::string agreement(const compare::Snapshot& comparison)
 {
-    const auto& outcome = *comparison.outcome();
-    const auto& pairs = comparison.structure().alignment.pairs;
-    std::size_t identical = 0, noise = 0;
-    for (const auto& gate : outcome.verdict.gates) {
-        identical += gate.identical;
-        noise += gate.noise;
+    const auto counts = compare::countPairs(comparison);
+    const bool oneRun = comparison.structure().alignment.ranksOfOneRun.has_value();
+    const auto withinFloor = counts.identical + counts.noise;
+    if (withinFloor + counts.undecidable == 0) {
+        return (oneRun && counts.compared() > 0 ? "Nothing that must be equal on all ranks was compared."
+                   : counts.unreadable > 0      ? "Nothing could be compared."
+                                                : "Nothing could be compared: no tensor exists on both sides.")
+            + leftOut(counts);
     }
-    const bool oneSided
-        = std::any_of(pairs.begin(), pairs.end(), [](const auto& p) { return p.status == align::PairStatus::OnlyA || p.status == align::PairStatus::OnlyB; });
-    const std::string_view things = outcome.verdict.ordered ? "runs" : "files";
+    const std::string_view subject = oneRun ? "Weights, reduced gradients and optimizer" : comparison.outcome()->verdict.ordered ? "The runs" : "The files";
     std::string text;
-    if (outcome.verdict.pairs == 0) {
-        return "Nothing could be compared: no tensor exists on both sides.";
+    if (withinFloor == 0) {
+        text = fmt::format("No tensor could be decided: {} the floor, but may have grown from rounding.",
+                           counts.undecidable == 1 ? "1 exceeds" : fmt::format("{} exceed", counts.undecidable));
+        return text + leftOut(counts);
     }
-    if (identical + noise == 0) {
-        return fmt::format("Nothing could be compared: {} could not be read.", counted(outcome.unreadable, "tensor"));
-    }
-    if (noise == 0) {
-        text = oneSided ? fmt::format("All {} compared tensors are bit-identical, but some tensors exist on one side only.", identical)
-                        : fmt::format("The {} are bit-identical in all {} compared tensors.", things, identical);
+    if (counts.noise == 0) {
+        text = counts.complete() ? fmt::format("{} are bit-identical in all {}.", subject, counted(counts.identical, "compared tensor"))
+                                 : fmt::format("{} are bit-identical in the {} that could be compared.", subject, counted(counts.identical, "tensor"));
     } else {
-        text = fmt::format("The {} agree within rounding in all {} compared tensors ({} bit-identical)", things, identical + noise - outcome.verdict.undecidable, identical);
-        const auto& closest = outcome.verdict.closest;
-        text += closest ? fmt::format("; closest to the floor: {}, {}.", place(pairs[*closest]), pairNumbers(comparison, *closest)) : ".";
+        text = fmt::format("{} agree within rounding in {} ({} bit-identical)", subject,
+                           counts.complete() ? fmt::format("all {}", counted(withinFloor, "compared tensor"))
+                                             : fmt::format("the {} that could be compared", counted(withinFloor, "tensor")),
+                           counts.identical);
+        const auto& closest = comparison.outcome()->verdict.closest;
+        text += closest ? fmt::format("; closest to the floor: {}, {}.", place(comparison.structure().alignment.pairs[*closest]), pairNumbers(comparison, *closest))
+                        : ".";
     }
-    if (outcome.verdict.undecidable > 0) {
-        text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(outcome.verdict.undecidable, "tensor"),
-                            outcome.verdict.undecidable == 1 ? "exceeds" : "exceed");
+    if (counts.undecidable > 0) {
+        text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(counts.undecidable, "tensor"),
+                            counts.undecidable == 1 ? "exceeds" : "exceed");
     }
-    if (oneSided && noise > 0) {
-        text += " Some tensors exist on one side only.";
-    }
-    if (outcome.unreadable > 0) {
-        text += fmt::format(" {} could not be read.", counted(outcome.unreadable, "tensor"));
-    }
-    return text;
+    return text + leftOut(counts);
+}
+
+/// Said before the verdict on two ranks of one run.
+std::string lead(const compare::Snapshot& comparison)
+{
+    const auto& ranks = comparison.structure().alignment.ranksOfOneRun;
+    return ranks ? fmt::format("Ranks {} and {} of one run: their data differ by design, so look at weights, reduced gradients and optimizer. ", ranks->first,
+                               ranks->second)
+                 : std::string();
 }
 
 } // namespace
@@ -143,9 +164,25 @@ std::string oneSidedInputs(const compare::Snapshot& comparison, std::size_t pair
     return found > kNamed ? out + fmt::format(" (and {} more)", found - kNamed) : out;
 }
 
-} // namespace
-
-namespace {
+/// Why the fork is one.
+std::string evidence(const compare::Snapshot& comparison)
+{
+    const auto& fork = *comparison.outcome()->verdict.fork;
+    switch (compare::forkEvidence(comparison)) {
+    case compare::ForkEvidence::MustBeEqual:
+        return "it must be equal on all ranks";
+    case compare::ForkEvidence::InputsAgree:
+        return fmt::format("{} recorded {} it was computed from {}", fork.after.size(), fork.after.size() == 1 ? "tensor" : "tensors",
+                           fork.after.size() == 1 ? "agrees" : "agree");
+    case compare::ForkEvidence::FirstRecorded:
+        return "nothing recorded comes before it";
+    case compare::ForkEvidence::InputsNotCompared:
+        return "none of its recorded inputs could be compared";
+    case compare::ForkEvidence::InputsNotRecorded:
+        break;
+    }
+    return "none of its inputs was recorded";
+}
 
 /// Plain files: what differs, without a claim about cause.
 std::string fileDifference(const compare::Snapshot& comparison)
@@ -178,25 +215,26 @@ std::string verdictSentence(const compare::Snapshot& comparison)
     if (verdict.fork && !verdict.ordered) {
         return fileDifference(comparison);
     }
+    const std::string before = lead(comparison);
     if (!verdict.fork) {
-        return agreement(comparison) + laterOnset(comparison);
+        return before + agreement(comparison) + laterOnset(comparison);
     }
     const auto& pair = comparison.structure().alignment.pairs[verdict.fork->pair];
+    const std::string_view subject = before.empty() ? "The runs" : "They";
     const std::string where = pair.source.empty() ? "" : fmt::format(" at {}", pair.source);
     if (pair.status == align::PairStatus::OnlyA || pair.status == align::PairStatus::OnlyB) {
-        return fmt::format("The runs fork at {}{}: it exists in the {} only, and what it feeds differs.", place(pair), where,
-                           pair.status == align::PairStatus::OnlyA ? "reference" : "candidate");
+        return before
+            + fmt::format("{} fork at {}{}: it exists in the {} only, and what it feeds differs.", subject, place(pair), where,
+                          pair.status == align::PairStatus::OnlyA ? "reference" : "candidate");
     }
     if (!verdict.fork->proven) {
-        return fmt::format("The runs differ; the first difference in execution order is {}{} ({}), but not all of its inputs agree or were recorded.",
-                           place(pair), where, pairNumbers(comparison, verdict.fork->pair));
+        return before
+            + fmt::format("{} differ; the first difference in execution order is {}{} ({}), but not all of its inputs agree or were recorded.", subject,
+                          place(pair), where, pairNumbers(comparison, verdict.fork->pair));
     }
-    const std::string after = verdict.fork->after.empty()
-        ? "nothing recorded comes before it"
-        : fmt::format("{} recorded {} it was computed from {}", verdict.fork->after.size(), verdict.fork->after.size() == 1 ? "tensor" : "tensors",
-                      verdict.fork->after.size() == 1 ? "agrees" : "agree");
-    return fmt::format("The runs fork at {}{}: {}; {}{}.", place(pair), where, pairNumbers(comparison, verdict.fork->pair), after,
-                       oneSidedInputs(comparison, verdict.fork->pair));
+    return before
+        + fmt::format("{} fork at {}{}: {}; {}{}.", subject, place(pair), where, pairNumbers(comparison, verdict.fork->pair), evidence(comparison),
+                      oneSidedInputs(comparison, verdict.fork->pair));
 }
 
 Coverage coverageOf(const align::Side& side)
@@ -281,8 +319,8 @@ std::string coverageSentence(const compare::Snapshot& comparison)
     if (notObserved > 0) {
         text += fmt::format("; {} things not observed", notObserved);
     }
-    if (comparison.outcome() && comparison.outcome()->unreadable > 0) {
-        text += fmt::format("; {} pairs could not be read", comparison.outcome()->unreadable);
+    if (const auto unreadable = compare::countPairs(comparison).unreadable; unreadable > 0) {
+        text += fmt::format("; {} could not be read", counted(unreadable, "pair"));
     }
     return text;
 }

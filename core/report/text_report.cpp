@@ -261,9 +261,11 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
         return {};
     }
     std::string out;
-    std::size_t shown = 0, expected = 0;
+    std::size_t shown = 0, expected = 0, unreadable = 0;
     for (const auto& e : *context) {
-        if (e.expected && !e.key.starts_with("argv")) {
+        if (e.unreadable) {
+            ++unreadable;
+        } else if (e.expected && !e.key.starts_with("argv")) {
             ++expected;
         } else if (shown++ < kContextLines) {
             out += "  " + wrapped(printable(fmt::format("{} {}: {} -> {}", e.section, e.key, e.a.empty() ? "(absent)" : e.a, e.b.empty() ? "(absent)" : e.b)),
@@ -274,7 +276,9 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
     if (shown > kContextLines) {
         out += fmt::format("  ... {} more: see --json\n", shown - kContextLines);
     }
-    if (shown == 0) {
+    if (unreadable > 0) {
+        out += "  " + wrapped("not readable on one side: see the notes", static_cast<std::size_t>(options.width), 2, 2) + "\n";
+    } else if (shown == 0) {
         return {};
     }
     if (expected > 0) {

@@ -146,6 +146,14 @@
         <source>, relative %1</source>
         <translation>，相对 %1</translation>
     </message>
+    <message>
+        <source>No onset can be told: no common step has finite losses on both sides.</source>
+        <translation>无法判断起点：没有任何共同的步在两侧都有有限的 loss。</translation>
+    </message>
+    <message>
+        <source>Values beyond 1e250 are too large for an axis and drawn as infinite: %1 of A, %2 of B.</source>
+        <translation>超过 1e250 的值对坐标轴来说过大，按无穷绘制：A 有 %1 个，B 有 %2 个。</translation>
+    </message>
 </context>
 <context>
     <name>Errors</name>
@@ -928,6 +936,10 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <source>Expected: this differs between any two such runs.</source>
         <translation>属预期差异：任意两次这样的运行都会不同。</translation>
     </message>
+    <message>
+        <source>not readable</source>
+        <translation>无法读取</translation>
+    </message>
 </context>
 <context>
     <name>PairWords</name>
@@ -1250,12 +1262,6 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         </translation>
     </message>
     <message numerus="yes">
-        <source>The runs agree within rounding in all %n compared tensor(s); some tensors exist on one side only.</source>
-        <translation>
-            <numerusform>所比较的 %n 个张量在舍入误差内全部一致；另有一些张量只存在于一侧。</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
         <source>The runs agree within rounding in all %n compared tensor(s).</source>
         <translation>
             <numerusform>所比较的 %n 个张量在舍入误差内全部一致。</numerusform>
@@ -1460,6 +1466,110 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <source>B = %1 × A exactly</source>
         <translation>B 恰为 %1 × A</translation>
     </message>
+    <message numerus="yes">
+        <source>%n tensor(s) could not be read.</source>
+        <translation>
+            <numerusform>%n 个张量无法读取。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) exist on one side only.</source>
+        <translation>
+            <numerusform>%n 个张量只存在于一侧。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing that must be equal on all ranks was compared.</source>
+        <translation>没有比较到任何必须在所有 rank 上相等的内容。</translation>
+    </message>
+    <message>
+        <source>Nothing could be compared.</source>
+        <translation>没有任何内容可以比较。</translation>
+    </message>
+    <message numerus="yes">
+        <source>No tensor could be decided: %n exceed(s) the floor, but may have grown from rounding.</source>
+        <translation>
+            <numerusform>没有张量可以判定：%n 个超过底噪，但可能由舍入误差增长而来。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Weights, reduced gradients and optimizer are bit-identical in %n compared tensor(s).</source>
+        <translation>
+            <numerusform>权重、归约后的梯度和优化器在所比较的 %n 个张量中逐位一致。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Weights, reduced gradients and optimizer agree within rounding in %n compared tensor(s).</source>
+        <translation>
+            <numerusform>权重、归约后的梯度和优化器在所比较的 %n 个张量中在舍入误差内一致。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs are bit-identical in the %n tensor(s) that could be compared.</source>
+        <translation>
+            <numerusform>在能够比较的 %n 个张量中，两次运行逐位一致。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs agree within rounding in the %n tensor(s) that could be compared.</source>
+        <translation>
+            <numerusform>在能够比较的 %n 个张量中，两次运行在舍入误差内一致。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Ranks %1 and %2 of one run: their data differ by design.</source>
+        <translation>同一次运行的 rank %1 和 rank %2：它们的数据本来就不同。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) in later steps exceed the floor, but may have grown from rounding.</source>
+        <translation>
+            <numerusform>后续步中有 %n 个张量超过底噪，但可能由舍入误差增长而来。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>They fork at step %1 %2: %3.</source>
+        <translation>它们在第 %1 步%2处分叉：%3。</translation>
+    </message>
+    <message>
+        <source>It must be equal on all ranks.</source>
+        <translation>它在所有 rank 上必须相等。</translation>
+    </message>
+    <message>
+        <source>None of its recorded inputs could be compared.</source>
+        <translation>它的已记录输入都无法比较。</translation>
+    </message>
+    <message>
+        <source>None of its inputs was recorded.</source>
+        <translation>它的输入都没有被记录。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n problem(s) in the bundles</source>
+        <translation>
+            <numerusform>bundle 中有 %n 个问题</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n rank(s) not compared</source>
+        <translation>
+            <numerusform>%n 个 rank 未比较</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s) on one side only</source>
+        <translation>
+            <numerusform>%n 个步只存在于一侧</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n pair(s) with shapes that cannot be related</source>
+        <translation>
+            <numerusform>%n 对的形状无法对应</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Look at weights, reduced gradients and optimizer.</source>
+        <translation>请查看权重、归约后的梯度和优化器。</translation>
+    </message>
 </context>
 <context>
     <name>Words</name>
@@ -1579,6 +1689,10 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
     <message>
         <source>no finite value</source>
         <translation>没有有限值</translation>
+    </message>
+    <message>
+        <source>no common step with finite values on both sides</source>
+        <translation>没有任何共同的步在两侧都有有限值</translation>
     </message>
 </context>
 <context>
@@ -1888,6 +2002,14 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
     <message>
         <source>Point at an element.</source>
         <translation>把鼠标移到元素上。</translation>
+    </message>
+    <message>
+        <source>weighted sum of all ranks</source>
+        <translation>所有 rank 的加权和</translation>
+    </message>
+    <message>
+        <source>No difference.</source>
+        <translation>没有差异。</translation>
     </message>
 </context>
 <context>

@@ -14,6 +14,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <bit>
 
 namespace forkpoint::ui {
 
@@ -28,10 +29,23 @@ int bytesOf(DType dtype) { return static_cast<int>(itemSize(dtype)) / (isComplex
 
 QString hex(std::uint64_t bits, int bytes) { return QStringLiteral("0x%1").arg(bits, bytes * 2, 16, QLatin1Char('0')); }
 
+/// An integer beyond 2^53 is exact in its bits only.
+qlonglong integerOf(double value, std::uint64_t bits, DType dtype) { return dtype == DType::Int64 ? std::bit_cast<qlonglong>(bits) : static_cast<qlonglong>(value); }
+
 /// Enough digits to tell neighbours apart.
-QString valueText(double value, DType dtype)
+QString valueText(double value, std::uint64_t bits, DType dtype)
 {
-    return isInteger(dtype) && dtype != DType::Int64 ? QLocale().toString(static_cast<qlonglong>(value)) : number(value, bytesOf(dtype) > 4 ? 12 : bytesOf(dtype) > 2 ? 9 : 5);
+    return isInteger(dtype) ? QLocale().toString(integerOf(value, bits, dtype)) : number(value, bytesOf(dtype) > 4 ? 12 : bytesOf(dtype) > 2 ? 9 : 5);
+}
+
+QString differenceText(const heatmap::PickedElement& element, DType a, DType b)
+{
+    if (!isInteger(a) || !isInteger(b)) {
+        return number(element.difference, 7);
+    }
+    const auto from = integerOf(element.a, element.bitsA, a), to = integerOf(element.b, element.bitsB, b);
+    const auto size = to >= from ? static_cast<qulonglong>(to) - static_cast<qulonglong>(from) : static_cast<qulonglong>(from) - static_cast<qulonglong>(to);
+    return (to < from ? QLocale().negativeSign() : QString()) + QLocale().toString(size);
 }
 
 } // namespace
@@ -50,16 +64,16 @@ ElementWords elementWords(const heatmap::PickedElement& element, DType a, DType 
     ElementWords out;
     out.index = element.index.empty() ? ElementPanel::tr("scalar") : indexText(element.index);
     const auto place = [](const PartPlace& p) {
-        const QString where = p.rank ? ElementPanel::tr("rank %1").arg(*p.rank) : ElementPanel::tr("sum of all ranks");
+        const QString where = p.rank ? ElementPanel::tr("rank %1").arg(*p.rank) : p.weighted ? ElementPanel::tr("weighted sum of all ranks") : ElementPanel::tr("sum of all ranks");
         const QString micro = p.micro && *p.micro > 0 ? ElementPanel::tr(", micro-step %1").arg(*p.micro) : QString();
         return where + micro + QLatin1Char(' ') + (p.index.empty() ? QString() : indexText(p.index));
     };
     const QString first = place(placeA).trimmed(), second = place(placeB).trimmed();
     out.place = first == second ? first : ElementPanel::tr("A %1, B %2", "places of both sides").arg(first, second);
     out.lines = {
-        { QStringLiteral("A"), valueText(element.a, a) },
-        { QStringLiteral("B"), valueText(element.b, b) },
-        { QStringLiteral("B − A"), number(element.difference, 7) },
+        { QStringLiteral("A"), valueText(element.a, element.bitsA, a) },
+        { QStringLiteral("B"), valueText(element.b, element.bitsB, b) },
+        { QStringLiteral("B − A"), differenceText(element, a, b) },
         { ElementPanel::tr("relative"), number(element.relative, 5) },
         { ElementPanel::tr("ULP"), element.ulp == metrics::kUlpUndefined ? ElementPanel::tr("undefined") : QLocale().toString(static_cast<qulonglong>(element.ulp)) },
         { ElementPanel::tr("bits A"), hex(element.bitsA, bytesOf(a)) },
@@ -90,6 +104,19 @@ void ElementPanel::setLargest(std::optional<ElementWords> words)
     update();
 }
 
+void ElementPanel::setEqual(bool equal)
+{
+    m_equal = equal;
+    describe();
+    update();
+}
+
+QString ElementPanel::hint() const
+{
+    const QString text = tr("Click an element to pin it, or press an arrow key.");
+    return m_equal ? tr("No difference.") + QLatin1Char('\n') + text : text;
+}
+
 ElementPanel::Staying ElementPanel::staying() const
 {
     return m_pinned ? Staying { &*m_pinned, tr("pinned") } : m_largest ? Staying { &*m_largest, tr("largest |B − A|") } : Staying { nullptr, tr("pinned") };
@@ -114,7 +141,7 @@ void ElementPanel::setTall(bool tall)
 void ElementPanel::describe()
 {
     setAccessibleName(tr("Element"));
-    setAccessibleDescription(m_hovered ? m_hovered->text() : staying().words ? staying().title + QLatin1Char(' ') + staying().words->text() : QString());
+    setAccessibleDescription(m_hovered ? m_hovered->text() : staying().words ? staying().title + QLatin1Char(' ') + staying().words->text() : m_equal ? tr("No difference.") : QString());
 }
 
 int ElementPanel::lineHeight() const { return fontMetrics().height() + 2; }
@@ -128,15 +155,14 @@ QSize ElementPanel::minimumSizeHint() const { return { m_tall ? sizeHint().width
 void ElementPanel::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
-    const QString hint = tr("Click an element to pin it, or press an arrow key.");
     if (m_tall) {
         const QRect first(0, 0, width(), blockHeight());
-        paintBlock(painter, first, staying().title, staying().words, hint);
+        paintBlock(painter, first, staying().title, staying().words, hint());
         paintBlock(painter, first.translated(0, blockHeight() + kPadding), tr("under the mouse"), m_hovered ? &*m_hovered : nullptr, tr("Point at an element."));
         return;
     }
     const auto* words = m_hovered ? &*m_hovered : staying().words;
-    paintBlock(painter, rect(), m_hovered ? QString() : staying().title, words, hint);
+    paintBlock(painter, rect(), m_hovered ? QString() : staying().title, words, hint());
 }
 
 void ElementPanel::paintBlock(QPainter& painter, const QRect& box, const QString& title, const ElementWords* words, const QString& empty) const

@@ -40,6 +40,7 @@ public:
     void setTall(bool tall); ///< both, below each other
 
     QString pinnedText() const { return m_pinned ? m_pinned->text() : QString(); }
+    void setEqual(bool equal); ///< no element differs: said where the largest difference would stand
     QString largestText() const { return m_largest ? m_largest->text() : QString(); }
     QString hoveredText() const { return m_hovered ? m_hovered->text() : QString(); }
     QSize sizeHint() const override;
@@ -59,9 +60,11 @@ private:
         QString title;
     };
     Staying staying() const;
+    QString hint() const;
     void paintBlock(QPainter& painter, const QRect& box, const QString& title, const ElementWords* words, const QString& empty) const;
 
     std::optional<ElementWords> m_pinned, m_largest, m_hovered;
+    bool m_equal = false;
     bool m_tall = false;
 };
 

@@ -225,6 +225,7 @@ void HeatmapView::receive(PairPicture picture)
     m_canvas->setPinned(std::nullopt);
     m_elements->setPinned(std::nullopt);
     m_elements->setLargest(std::nullopt);
+    m_elements->setEqual(m_picture->equal);
     m_canvas->setLargest(m_picture->largest);
     if (m_picture->largest) {
         readElement(*m_picture->largest, Reading::Largest);

@@ -54,7 +54,7 @@ Result<Histograms> loadHistograms(const heatmap::Pyramid& pyramid, const std::ve
 
 Result<PairPicture> loadPicture(const PictureRequest& request, Progress& progress, std::stop_token stop)
 {
-    PairPicture out { request.tensors, request.pair, request.lane, {}, {}, {}, {}, {} };
+    PairPicture out { request.tensors, request.pair, request.lane, {}, {}, {}, {}, false, {} };
     if (request.sources) {
         out.sources = *request.sources;
     } else {
@@ -75,7 +75,16 @@ Result<PairPicture> loadPicture(const PictureRequest& request, Progress& progres
     if (!largest) {
         return tl::unexpected(largest.error());
     }
-    out.largest = *largest;
+    if (*largest) { // no element is the largest where all are equal
+        const auto element = out.pyramid->element(**largest);
+        if (!element) {
+            return tl::unexpected(element.error());
+        }
+        if (element->difference != 0) {
+            out.largest = *largest;
+        }
+        out.equal = element->difference == 0 && out.pyramid->counts().finitePairs == out.pyramid->counts().elements;
+    }
     auto histograms = loadHistograms(*out.pyramid, request.modes, &progress, stop);
     if (!histograms) {
         return tl::unexpected(histograms.error());

@@ -24,7 +24,8 @@ struct PairPicture {
     diagnose::LaneTensors sources;
     Shape shape; ///< as heatmap::pictureShape
     std::shared_ptr<const heatmap::Pyramid> pyramid;
-    std::optional<heatmap::Cell> largest; ///< where |B - A| is largest; nullopt: nowhere finite
+    std::optional<heatmap::Cell> largest; ///< where |B - A| is largest; nullopt: nowhere finite, or 0 everywhere
+    bool equal = false; ///< no element differs
     Histograms histograms; ///< those known so far
 
     const align::Pair& alignedPair() const { return tensors->comparison().structure().alignment.pairs[pair]; }

@@ -150,6 +150,7 @@ PartPlace placeOf(const Assembly& assembly, std::vector<std::int64_t> index)
     if (assembly.ranks != Join::Sum || row.size() == 1) {
         place.rank = part.rank->rank;
     }
+    place.weighted = assembly.weight != 1;
     if (microOf(part) >= 0 && (assembly.micros != Join::Sum || assembly.parts.size() == 1)) {
         place.micro = part.micro;
     }

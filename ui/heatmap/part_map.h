@@ -34,6 +34,7 @@ std::vector<PartAxis> partAxes(const align::Assembly& assembly);
 struct PartPlace {
     std::optional<int> rank;           ///< nullopt: every rank of the assembly has a summand of it
     std::optional<std::int32_t> micro; ///< nullopt: likewise, or the phase has no micro-steps
+    bool weighted = false;             ///< the summands have a weight other than 1
     std::vector<std::int64_t> index;   ///< in the recorded part
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/status_line.h"
 
+#include "core/compare/pair_counts.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
@@ -144,10 +145,10 @@ void StatusLine::refresh()
         m_floor->clear();
         return;
     }
-    const int ready = static_cast<int>(comparison->ready());
+    const int compared = static_cast<int>(compare::countPairs(*comparison).compared());
     QStringList parts;
-    parts += comparison->outcome() ? tr("%n pair(s) compared", nullptr, ready)
-                                   : tr("%1 of %n pair(s) compared", nullptr, static_cast<int>(comparison->pairs())).arg(ready);
+    parts += comparison->outcome() ? tr("%n pair(s) compared", nullptr, compared)
+                                   : tr("%1 of %n pair(s) compared", nullptr, static_cast<int>(comparison->pairs())).arg(compared);
     parts += bytesText(bytesCompared(*comparison));
     parts += tr("backend %1").arg(shown(comparison->structure().backend));
     m_compared->setText(parts.join(tr(", ", "between parts of a list")));
