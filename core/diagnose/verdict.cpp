@@ -30,8 +30,12 @@ public:
     /// The first pair above the floor: all there is to say without an order of execution.
     std::optional<Fork> first() const
     {
-        const auto found = std::find_if(m_results.begin(), m_results.end(), above);
-        return found == m_results.end() ? std::nullopt : std::optional(Fork { static_cast<std::size_t>(found - m_results.begin()), {}, false });
+        for (std::size_t i = 0; i < m_pairs.size(); ++i) {
+            if (above(i)) {
+                return Fork { i, {}, false };
+            }
+        }
+        return std::nullopt;
     }
 
     std::optional<Fork> find() const

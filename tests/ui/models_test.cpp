@@ -235,9 +235,9 @@ TEST_F(ModelTest, WhatCouldNotBeReadIsNotSaidToAgree)
     const auto counts = compare::countPairs(*done);
     ASSERT_GT(counts.unreadable, 0u);
     const QString headline = ui::verdictHeadline(*done), coverage = ui::coverageText(*done);
-    EXPECT_TRUE(headline.contains(QStringLiteral("%1 tensors that could be compared").arg(counts.compared()))) << headline.toStdString();
-    EXPECT_TRUE(headline.contains(QStringLiteral("%1 tensors could not be read").arg(counts.unreadable))) << headline.toStdString();
-    EXPECT_TRUE(coverage.startsWith(QStringLiteral("%1 pairs could not be read").arg(counts.unreadable))) << coverage.toStdString();
+    EXPECT_TRUE(headline.contains(QStringLiteral("%1 tensor(s) that could be compared").arg(counts.compared()))) << headline.toStdString();
+    EXPECT_TRUE(headline.contains(QStringLiteral("%1 tensor(s) could not be read").arg(counts.unreadable))) << headline.toStdString();
+    EXPECT_TRUE(coverage.startsWith(QStringLiteral("%1 pair(s) could not be read").arg(counts.unreadable))) << coverage.toStdString();
     EXPECT_FALSE(coverage.contains(QStringLiteral("nothing unseen"))) << coverage.toStdString();
 }
 
