@@ -13,7 +13,8 @@ usage: packaging/setup.sh COMMAND [options]
 commands
   build   install what is missing, configure and build: the programs are in build/bin
   test    build, then run every test
-  demo    build, record two runs of a small GPT (one process; two processes with a bug), compare them
+  demo    build, record two runs of a small GPT (one process; two processes with a bug), compare them and open the window on them; where
+          there is no display, write its pictures
 
 options
   --preset NAME    default (RelWithDebInfo, build/), dev (sanitizers, build-dev/), minimal (no CUDA, no LibTorch, build-minimal/)
@@ -43,8 +44,22 @@ packages=(
     libcli11-dev        # arguments of the programs
     libhwy-dev          # vector instructions of the metrics
     libzstd-dev         # compressed frames
+    zlib1g-dev          # compressed entries of numpy archives
     libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests
+    qt6-base-dev        # the window
+    qt6-svg-dev         # its icons
+    libgl-dev           # what Qt's own configuration asks for
+    qt6-tools-dev       # its translations, made ...
+    qt6-tools-dev-tools # ...
+    qt6-l10n-tools      # ... by these programs
+    qt6-translations-l10n # Qt's own texts in other languages
+    libqcustomplot-dev  # curves
+    fonts-dejavu-core   # letters for the window's pictures where no desktop is installed
+    fonts-wqy-microhei  # the same for Chinese
+    xvfb                # the window's tests on an X server
+    xauth               # xvfb-run needs it
+    libbenchmark-dev    # forkpoint-bench
     python3             # structure tests and tests of the command line
     python3-jsonschema  # tests of the JSON report against its schema
     python3-torch       # the demo's runs and the recorder's tests
@@ -186,8 +201,24 @@ demo_compare() {
     esac
 }
 
+# The window on the two runs; without a display its pictures.
+demo_show() {
+    local window=$1 runs=$2 picture
+    local pair=("$runs/single.forkpoint" "$runs/ddp2.forkpoint")
+    if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+        say "demo: opening the window; the demo ends when it is closed"
+        "$window" "${pair[@]}"
+        return
+    fi
+    say "demo: no display, writing pictures of the window"
+    for picture in all graph heatmap curves; do
+        "$window" "${pair[@]}" --screenshot "$runs/$picture.png" --view "$picture"
+        say "demo: $runs/$picture.png"
+    done
+}
+
 demo() {
-    build --target forkpoint-cli
+    build --target forkpoint-cli --target forkpoint
     local cli python runs
     cli=$(build_folder)/bin/forkpoint-cli
     runs=$(build_folder)/demo
@@ -196,6 +227,7 @@ demo() {
     demo_record "$cli" "$python" "$runs"
     demo_compare "$cli" "$runs"
     say "demo: the runs lie in $runs/single.forkpoint and $runs/ddp2.forkpoint"
+    demo_show "$(build_folder)/bin/forkpoint" "$runs"
     say "demo: done"
 }
 

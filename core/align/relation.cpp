@@ -355,12 +355,16 @@ Candidate reduced(Candidate candidate, const SideWeights& weights, bool replicat
 
 using DigestPair = std::pair<std::vector<bundle::Digest>, std::vector<bundle::Digest>>;
 
-std::vector<bundle::Digest> digests(const Assembly& assembly)
+/// nullopt if some part has none: nothing is known to be equal then.
+std::optional<std::vector<bundle::Digest>> digests(const Assembly& assembly)
 {
     std::vector<bundle::Digest> out;
     for (const auto& row : assembly.parts) {
         for (const auto& part : row) {
-            out.push_back(part.record->digest.value_or(bundle::Digest {}));
+            if (!part.record->digest) {
+                return std::nullopt;
+            }
+            out.push_back(*part.record->digest);
         }
     }
     return out;
@@ -437,11 +441,11 @@ Relation relate(const PairKey& key, const PartGrid& gridA, const PartGrid& gridB
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         Lane next { assemblyOf(a, bestA, weightA, lane), assemblyOf(b, bestB, weightB, lane), -1 };
         const auto digestsA = digests(next.a), digestsB = digests(next.b);
-        if (reorder && !(digestsA.size() == 1 && digestsA == digestsB)) {
+        if (reorder && !(digestsA && digestsA->size() == 1 && digestsA == digestsB)) {
             next.b.order = group.rows.order;
             next.b.samples = group.rows.rowsB;
         }
-        if (!seen.emplace(digestsA, digestsB).second) {
+        if (digestsA && digestsB && !seen.emplace(*digestsA, *digestsB).second) {
             continue;
         }
         if (next.b.parts.front().size() == 1) {

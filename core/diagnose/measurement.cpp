@@ -107,6 +107,12 @@ metrics::PairStatistics statisticsOfEqual(const bundle::TensorRecord& record)
     return s;
 }
 
+/// Parameters after the step: their update is compared, if it is known.
+bool isParameterAfter(const Pair& pair, const Lane& lane)
+{
+    return pair.key.phase == Phase::Optimizer && pair.key.kind == Kind::Param && isFloating(lane.a.dtype) && isFloating(lane.b.dtype);
+}
+
 bool sameBytes(const Assembly& a, const Assembly& b)
 {
     const auto* x = a.soleRecord();
@@ -182,13 +188,26 @@ Result<TensorSourcePtr> Measurer::updateSource(const bundle::Bundle& bundle, con
     return weightedSumSource({ std::move(*last), std::move(*first) }, { 1, -1 });
 }
 
+Result<LaneTensors> Measurer::tensors(const Pair& pair, const Lane& lane) const
+{
+    const auto& bundleA = *m_alignment.a.bundle;
+    const auto& bundleB = *m_alignment.b.bundle;
+    const bool ofUpdate = isParameterAfter(pair, lane) && counterpart(lane.a, Phase::Start, Kind::Param) && counterpart(lane.b, Phase::Start, Kind::Param);
+    auto a = ofUpdate ? updateSource(bundleA, lane.a) : open(bundleA, lane.a);
+    auto b = ofUpdate ? updateSource(bundleB, lane.b) : open(bundleB, lane.b);
+    if (!a || !b) {
+        return tl::unexpected(a ? b.error() : a.error());
+    }
+    return LaneTensors { std::move(*a), std::move(*b), ofUpdate };
+}
+
 Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane, std::stop_token stop) const
 {
     LaneMeasurement out;
     out.rank = lane.rank;
     const auto& bundleA = *m_alignment.a.bundle;
     const auto& bundleB = *m_alignment.b.bundle;
-    const bool parameterAfter = pair.key.phase == Phase::Optimizer && pair.key.kind == Kind::Param && isFloating(lane.a.dtype) && isFloating(lane.b.dtype);
+    const bool parameterAfter = isParameterAfter(pair, lane);
     const auto startA = parameterAfter ? counterpart(lane.a, Phase::Start, Kind::Param) : std::nullopt;
     const auto startB = parameterAfter ? counterpart(lane.b, Phase::Start, Kind::Param) : std::nullopt;
 

@@ -38,6 +38,7 @@ class SetupTest(unittest.TestCase):
             self.stand_in(self.bin / name, body, name not in SILENT)
         for build in ("build", "build-dev"):
             self.stand_in(self.tree / build / "bin/forkpoint-cli", CLI, True)
+            self.stand_in(self.tree / build / "bin/forkpoint", "exit ${WINDOW_STATUS:-0}", True)
 
     def stand_in(self, path, body, logged):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,17 +101,32 @@ class SetupTest(unittest.TestCase):
         for _ in range(2):
             status, output, calls = self.run_setup("demo")
             self.assertEqual(status, 0, output)
-            build, single, ddp, compare = calls[-4:]
-            self.assertTrue(build.endswith("--target forkpoint-cli"), "the demo waits for no test to be compiled")
+            build, single, ddp, compare = calls[-8:-4]
+            self.assertTrue(build.endswith("--target forkpoint-cli --target forkpoint"), "the demo waits for no test to be compiled")
             self.assertIn("build/demo/single --steps 0:3 --overwrite --", single)
             self.assertIn("torch.distributed.run --nproc_per_node 2 --master_port 12345 -r 0:1,1:1 -t 0:1,1:1", ddp)
             self.assertIn("single.forkpoint", compare)
             self.assertEqual(output.splitlines()[-1], "== demo: done")
 
+    def test_demo_opens_the_window_where_there_is_a_display(self):
+        for display in ("DISPLAY", "WAYLAND_DISPLAY"):
+            status, output, calls = self.run_setup("demo", **{display: ":1"})
+            self.assertEqual(status, 0, output)
+            self.assertRegex(calls[-1], r"^forkpoint \S.*/single\.forkpoint \S.*/ddp2\.forkpoint$")
+        self.assertEqual(self.run_setup("demo", DISPLAY=":1", WINDOW_STATUS="3")[0], 3)
+
+    def test_demo_writes_pictures_where_there_is_none(self):
+        status, output, calls = self.run_setup("demo")
+        self.assertEqual(status, 0, output)
+        for call, view in zip(calls[-4:], ("all", "graph", "heatmap", "curves")):
+            self.assertTrue(call.endswith(f"/{view}.png --view {view}"), call)
+            self.assertIn(f"/{view}.png\n", output)
+        self.assertEqual(self.run_setup("demo", WINDOW_STATUS="1")[0], 1)
+
     def test_demo_uses_the_programs_of_its_preset(self):
         status, output, calls = self.run_setup("demo", "--preset", "dev")
         self.assertEqual(status, 0, output)
-        self.assertIn("/build-dev/demo/single", calls[-3])
+        self.assertIn("/build-dev/demo/single", calls[-7])
 
     def test_demo_fails_where_the_bug_is_not_seen_or_the_programs_fail(self):
         for environment, expected in (({"COMPARE_STATUS": "0"}, 1), ({"COMPARE_STATUS": "3"}, 3), ({"RECORD_STATUS": "2"}, 2)):

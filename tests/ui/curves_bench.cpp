@@ -57,6 +57,7 @@ void measure(const char* what, const std::function<void()>& work)
 
 int main(int argc, char** argv)
 {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
     QApplication app(argc, argv);
     ui::applyTheme(app, ui::ThemeChoice::Light);
     const auto overlay = noisyLosses(1'000'000);

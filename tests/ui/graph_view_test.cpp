@@ -4,12 +4,15 @@
 #include "ui/graph/graph_minimap.h"
 #include "ui/graph/graph_view.h"
 #include "ui/graph/graph_words.h"
+#include "ui/graph/phase_switch.h"
 
 #include <QApplication>
+#include <QClipboard>
 #include <QLineEdit>
 #include <QPainterPath>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 #include <QWheelEvent>
 
 #include <gtest/gtest.h>
@@ -191,6 +194,51 @@ TEST_F(GraphTest, AClickSelectsThePairOfTheGate)
     click("head");
     EXPECT_EQ(*m_session.selection().pair, pairIndex(bundle::Phase::Reduce, "head"));
     EXPECT_EQ(m_view.canvas().selected(), node("head"));
+}
+
+TEST_F(GraphTest, TheGraphShowsThePhaseOfTheSelectedPair)
+{
+    using diagnose::Gate;
+    using diagnose::Severity;
+    GraphShape reduced;
+    reduced.reducedDiffers = "head";
+    open({}, reduced);
+    const auto severity = [&](const char* path) { return m_view.canvas().marks().nodes[node(path)].severity; };
+    m_session.goToFork();
+    settle();
+    EXPECT_EQ(m_view.phase(), Gate::Reduce);
+    EXPECT_TRUE(m_view.phaseSwitch()->button(Gate::Reduce)->isChecked());
+    EXPECT_EQ(severity("head"), Severity::Divergent);
+    m_session.selectPair(pairIndex(bundle::Phase::Forward, "tok"));
+    settle();
+    EXPECT_EQ(m_view.phase(), Gate::Forward);
+    EXPECT_EQ(severity("head"), Severity::Identical); // its forward pass agrees
+    QTest::mouseClick(m_view.phaseSwitch()->button(Gate::Forward), Qt::LeftButton);
+    EXPECT_EQ(m_view.phase(), std::nullopt); // all phases: the worst
+    EXPECT_EQ(severity("head"), Severity::Divergent);
+    QTest::mouseClick(m_view.phaseSwitch()->button(Gate::Optimizer), Qt::LeftButton);
+    EXPECT_EQ(severity("head"), std::nullopt); // nothing recorded
+    EXPECT_EQ(m_session.selection().gate, std::nullopt); // lists show what they showed
+    m_session.selectGate(Gate::Reduce);
+    settle();
+    EXPECT_EQ(m_view.phase(), Gate::Reduce);
+    m_session.selectGate(std::nullopt);
+    EXPECT_EQ(m_view.phase(), Gate::Forward); // of the pair again
+}
+
+TEST_F(GraphTest, CopyingTheGraphGivesItsPictureWithACaption)
+{
+    GraphShape b;
+    b.reducedDiffers = "head";
+    open({}, b);
+    m_session.goToFork();
+    settle();
+    QApplication::clipboard()->clear();
+    press(Qt::Key_C, Qt::ControlModifier);
+    const QImage image = QApplication::clipboard()->image();
+    EXPECT_EQ(image.width(), m_view.width());
+    EXPECT_GT(image.height(), m_view.height());
+    EXPECT_EQ(m_view.caption(), QStringLiteral("A a, B b  ·  step 0  ·  reduce  ·  coloured by severity  ·  floor: estimated  ·  Forkpoint 0.1.0"));
 }
 
 TEST_F(GraphTest, AClickOnAGroupExpandsNothing)

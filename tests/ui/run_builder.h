@@ -4,6 +4,8 @@
 
 #include "core/bundle/writer.h"
 
+#include <QString>
+
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
@@ -12,6 +14,9 @@
 #include <span>
 #include <string>
 #include <vector>
+
+/// Texts as words in the messages of failed tests.
+inline void PrintTo(const QString& text, std::ostream* to) { *to << '"' << text.toStdString() << '"'; }
 
 // Small runs for tests of the window, written as a recorder would.
 namespace forkpoint::test {

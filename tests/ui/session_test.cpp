@@ -29,11 +29,14 @@ TEST_F(SessionTest, FromDropToPicture)
         auto* zone = window.startScreen()->zone(reference);
         QMimeData data;
         data.setUrls({ QUrl::fromLocalFile(path(reference ? "single" : "ddp")) });
+        QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(zone, &enter);
         QDropEvent event({ 10, 10 }, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(zone, &event);
     }
     QTest::mouseClick(window.startScreen()->compareButton(), Qt::LeftButton);
-    ASSERT_TRUE(QTest::qWaitFor([&] { return m_session.state() == ui::Session::State::Ready && !window.isBusy(); }, 60000));
+    ASSERT_TRUE(QTest::qWaitFor([&] { return m_session.state() == ui::Session::State::Ready; }, 30000)) << static_cast<int>(m_session.state());
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !window.isBusy(); }, 30000));
     EXPECT_EQ(selectedId(), "s0/reduce/grad/fc1.weight");
     QTest::keyClick(&window, Qt::Key_F8);
     EXPECT_EQ(selectedId(), "s0/reduce/grad/fc2.weight");

@@ -38,6 +38,8 @@ protected:
         m_window = std::make_unique<ui::MainWindow>(m_session, look);
         m_window->resize(1300, 800);
         m_window->show();
+        EXPECT_TRUE(QTest::qWaitForWindowExposed(m_window.get()));
+        m_window->activateWindow(); // a bare X server has no window manager that would
         EXPECT_TRUE(QTest::qWaitForWindowActive(m_window.get()));
         return *m_window;
     }
@@ -66,11 +68,13 @@ protected:
         return window;
     }
 
-    /// Runs `use` on the modal dialog that opens next, which it must close.
+    void waitUntilPainted() { EXPECT_TRUE(QTest::qWaitFor([&] { return !m_window->isBusy(); }, 30000)); }
+
+    /// Runs `use` on the modal dialog that opens next, which it must close. None is waited for after the test.
     template <class Dialog> void whenDialogOpens(std::function<void(Dialog&)> use)
     {
-        auto* timer = new QTimer(qApp);
-        QObject::connect(timer, &QTimer::timeout, qApp, [timer, use = std::move(use)] {
+        auto* timer = new QTimer(&m_timers);
+        QObject::connect(timer, &QTimer::timeout, &m_timers, [timer, use = std::move(use)] {
             if (auto* dialog = qobject_cast<Dialog*>(QApplication::activeModalWidget())) {
                 timer->deleteLater();
                 use(*dialog);
@@ -85,6 +89,7 @@ protected:
         return pair ? m_session.comparison()->structure().alignment.pairs[*pair].id : std::string();
     }
 
+    QObject m_timers;
     QTemporaryDir m_folder;
     ui::JobRunner m_jobs;
     ui::Session m_session { m_jobs };

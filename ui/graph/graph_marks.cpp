@@ -63,7 +63,7 @@ graph::RoleSet roleSet(std::optional<Gate> gate)
     case Gate::Weights:
         return { PairRole::StartState };
     case Gate::Forward:
-        return { PairRole::Output, PairRole::Input };
+        return { PairRole::Batch, PairRole::Output, PairRole::Input };
     case Gate::Loss:
         return { PairRole::Output };
     case Gate::Backward:
@@ -130,8 +130,8 @@ GraphMarks graphMarks(const graph::UnionGraph& graph, const compare::Snapshot& c
     GraphMarks out;
     out.nodes.resize(graph.nodes.size());
     for (NodeId id = 0; id < graph.nodes.size(); ++id) {
-        // The loss is an output too, and has a gate of its own.
-        if ((gate == Gate::Loss) != (graph.nodes[id].kind == graph::NodeKind::Loss) && (gate == Gate::Loss || gate == Gate::Forward)) {
+        // The forward pass begins at the batch and ends at the loss; the loss has a gate of its own too.
+        if (gate == Gate::Loss && graph.nodes[id].kind != graph::NodeKind::Loss) {
             continue;
         }
         auto& mark = out.nodes[id];

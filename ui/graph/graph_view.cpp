@@ -6,10 +6,15 @@
 #include "ui/graph/graph_legend.h"
 #include "ui/graph/graph_minimap.h"
 #include "ui/graph/graph_words.h"
+#include "ui/graph/phase_switch.h"
+#include "ui/models/caption.h"
 #include "ui/models/pair_words.h"
 
 #include <QAccessible>
+#include <QAction>
 #include <QBoxLayout>
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -32,7 +37,8 @@ namespace {
 
 constexpr int kGatherResults = 40; ///< milliseconds
 constexpr int kMinimapRoom = 126;
-constexpr int kMinimapFrom = 420; ///< canvas width
+constexpr int kMinimapFrom = 600; ///< canvas width
+constexpr int kBesidePhases = 330; ///< what else the header needs
 constexpr int kListedNeighbours = 20;
 
 QString freshTag()
@@ -116,6 +122,7 @@ GraphView::GraphView(Session& session, QWidget* parent)
     , m_minimap(new GraphMinimap(*m_canvas))
     , m_legend(new GraphLegend)
     , m_crumbs(new Breadcrumbs)
+    , m_phases(new PhaseSwitch)
     , m_search(new QLineEdit)
     , m_count(new QLabel)
 {
@@ -125,6 +132,12 @@ GraphView::GraphView(Session& session, QWidget* parent)
     buildHeader(*rows);
     rows->addWidget(m_canvas, 1);
     rows->addWidget(m_legend);
+
+    auto* copy = new QAction(tr("Copy picture of the graph"), this);
+    copy->setShortcut(QKeySequence::Copy);
+    copy->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    connect(copy, &QAction::triggered, this, [this] { QGuiApplication::clipboard()->setImage(picture()); });
+    addAction(copy);
 
     m_recolour.setSingleShot(true);
     m_recolour.setInterval(kGatherResults);
@@ -144,13 +157,20 @@ GraphView::GraphView(Session& session, QWidget* parent)
         [this](NodeId node) { return nodeTip(*m_graph, node, m_canvas->marks().nodes[node], m_session.colourBy()); },
         [this](const std::vector<graph::EdgeId>& edges) { return m_session.comparison() ? edgeTip(*m_graph, *m_session.comparison(), edges) : QString(); });
 
+    connect(&session, &Session::structureChanged, this, &GraphView::followPhase);
     connect(&session, &Session::structureChanged, this, &GraphView::followComparison);
     connect(&session, &Session::stateChanged, this, &GraphView::refreshMessage);
     connect(&session, &Session::resultsChanged, this, &GraphView::followResults);
     connect(&session, &Session::verdictReady, this, &GraphView::followResults);
     connect(&session, &Session::pairSelected, this, &GraphView::followPair);
+    connect(&session, &Session::pairSelected, this, [this] {
+        if (!m_selecting) { // a click in the graph selects by the phase that is shown
+            followPhase();
+        }
+    });
     connect(&session, &Session::stepSelected, this, &GraphView::followStep);
-    connect(&session, &Session::gateSelected, this, &GraphView::recolour);
+    connect(&session, &Session::gateSelected, this, &GraphView::followPhase);
+    connect(m_phases, &PhaseSwitch::chosen, this, &GraphView::showPhase);
     connect(&session, &Session::colourByChanged, this, &GraphView::recolour);
     followComparison();
 }
@@ -174,6 +194,7 @@ void GraphView::buildHeader(QBoxLayout& rows)
         m_canvas->reveal(node);
     });
 
+    layout->addWidget(m_phases);
     m_search->setPlaceholderText(tr("Search  Ctrl+F"));
     m_search->setToolTip(tip(tr("Part of a name or class, or a regular expression between slashes. Enter: next, Shift+Enter: previous, Esc: clear.")));
     m_search->setAccessibleName(tr("Search in the graph"));
@@ -235,6 +256,7 @@ void GraphView::changeEvent(QEvent* event)
 void GraphView::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
+    m_phases->setVisible(width() >= m_phases->sizeHint().width() + kBesidePhases); // the gates above do the same
     placeMinimap();
 }
 
@@ -460,6 +482,26 @@ void GraphView::receive(Built built)
     refreshFocus();
 }
 
+void GraphView::followPhase()
+{
+    using diagnose::Gate;
+    const auto& comparison = m_session.comparison();
+    const auto& selection = m_session.selection();
+    auto phase = selection.gate;
+    if (!phase && comparison && selection.pair) {
+        phase = diagnose::gateOf(comparison->structure().alignment.pairs[*selection.pair].key);
+        phase = phase == Gate::Data || phase == Gate::Loss ? Gate::Forward : phase; // the batch and the loss are its ends
+    }
+    showPhase(phase == Gate::Environment ? std::nullopt : phase);
+}
+
+void GraphView::showPhase(std::optional<diagnose::Gate> phase)
+{
+    m_phase = phase;
+    m_phases->setPhase(phase);
+    recolour();
+}
+
 void GraphView::recolour()
 {
     refreshLegend();
@@ -467,7 +509,7 @@ void GraphView::recolour()
     if (!comparison || !m_canvas->scene()) {
         return;
     }
-    m_canvas->setMarks(graphMarks(*m_canvas->scene()->graph, *comparison, m_session.selection().gate, m_session.colourBy()));
+    m_canvas->setMarks(graphMarks(*m_canvas->scene()->graph, *comparison, m_phase, m_session.colourBy()));
     m_fork->setEnabled(comparison->outcome() && comparison->outcome()->verdict.fork);
     refreshFocus();
 }
@@ -502,9 +544,8 @@ void GraphView::refreshMessage()
 
 void GraphView::refreshLegend()
 {
-    const auto gate = m_session.selection().gate;
     const QString meaning = numberMeaning(m_session.colourBy());
-    m_legend->setMeaning(gate && *gate != diagnose::Gate::Environment ? tr("%1: %2", "phase: meaning of the number").arg(gateWord(*gate), meaning) : meaning);
+    m_legend->setMeaning(m_phase ? tr("%1: %2", "phase: meaning of the number").arg(gateWord(*m_phase), meaning) : meaning);
 }
 
 /// Breadcrumbs, and what a screen reader says.
@@ -543,7 +584,7 @@ void GraphView::select(NodeId node)
         return;
     }
     m_canvas->setFocusNode(node);
-    if (const auto pair = pairToSelect(*m_graph, m_canvas->marks(), *comparison, node, m_session.selection().gate)) {
+    if (const auto pair = pairToSelect(*m_graph, m_canvas->marks(), *comparison, node, m_phase)) {
         m_selecting = true;
         m_session.selectPair(pair);
         m_selecting = false;
@@ -553,6 +594,13 @@ void GraphView::select(NodeId node)
     }
     refreshFocus();
 }
+
+QString GraphView::caption() const
+{
+    return captionText(m_session, { m_phase ? gateWord(*m_phase) : tr("all phases"), colouringCaption(m_session) });
+}
+
+QImage GraphView::picture() { return withCaption(grab().toImage(), caption()); }
 
 void GraphView::expand(NodeId node, bool expanded)
 {

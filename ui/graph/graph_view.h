@@ -18,6 +18,7 @@ namespace forkpoint::ui {
 class Breadcrumbs;
 class GraphLegend;
 class GraphMinimap;
+class PhaseSwitch;
 
 /// The layer graph of the selected step, of both runs together, with its header, legend and minimap. Follows the session's selection and
 /// results; layouts are made on a worker while the old picture stays.
@@ -34,6 +35,8 @@ public:
     void collapseAll(); ///< below the root's children
     void expandAll();
     void focusSearch();
+    QString caption() const; ///< one line that says what a picture of this view shows
+    QImage picture();        ///< the view with its caption below, at the screen's scale
 
     // The parts, for tests.
     GraphCanvas& canvas() { return *m_canvas; }
@@ -41,6 +44,9 @@ public:
     QLineEdit* searchField() const { return m_search; }
     QString searchCount() const;
     QString breadcrumbs() const;
+    PhaseSwitch* phaseSwitch() const { return m_phases; }
+    /// The phase that colours the graph: of the gate or the pair that was chosen last, or what its own switch was set to since. nullopt: all.
+    std::optional<diagnose::Gate> phase() const { return m_phase; }
     int layoutsMade() const { return m_layouts; }
     std::shared_ptr<const GraphScene> scene() const { return m_canvas->scene(); }
 
@@ -62,6 +68,8 @@ private:
     void followResults();
     void layOut(Wish wish);
     void receive(Built built);
+    void followPhase(); ///< of the chosen gate or the selected pair
+    void showPhase(std::optional<diagnose::Gate> phase);
     void recolour();
     void refreshMessage();
     void refreshLegend();
@@ -83,6 +91,7 @@ private:
     GraphMinimap* m_minimap;
     GraphLegend* m_legend;
     Breadcrumbs* m_crumbs;
+    PhaseSwitch* m_phases;
     QLineEdit* m_search;
     QLabel* m_count;
     QToolButton *m_fit = nullptr, *m_fork = nullptr, *m_collapse = nullptr, *m_map = nullptr;
@@ -91,6 +100,7 @@ private:
     std::shared_ptr<const graph::UnionGraph> m_graph;
     bool m_graphStale = true; ///< m_graph is not that of the selected step and micro-step
     Wish m_wish;              ///< of the layout under way
+    std::optional<diagnose::Gate> m_phase;
     int m_micro = 0;
     int m_layouts = 0;
     QString m_problem;        ///< why there is no layout

@@ -4,7 +4,8 @@
 
 #include "ui/models/detail_rows.h"
 #include "ui/models/verdict_words.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/row_delegate.h"
 
 #include <QCheckBox>
 #include <QHBoxLayout>
@@ -61,7 +62,11 @@ ContextView::ContextView(Session& session, QWidget* parent)
     m_table->setColumnWidth(1, 14 * letter);
     m_table->setColumnWidth(2, 32 * letter);
     m_table->setColumnWidth(3, 26 * letter);
-    layout->addWidget(m_table, 1);
+    m_table->setItemDelegate(new RowDelegate(m_table));
+    auto* inset = new QHBoxLayout;
+    inset->setContentsMargins(7, 0, 0, 0);
+    inset->addWidget(m_table);
+    layout->addLayout(inset, 1);
     m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
     m_empty->setContentsMargins(16, 24, 16, 24);
     layout->addWidget(m_empty, 1);

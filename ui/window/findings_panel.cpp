@@ -5,7 +5,7 @@
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QLabel>
 #include <QPainter>
@@ -138,8 +138,8 @@ void FindingsPanel::refresh()
         m_note->setText(tr("Nothing to explain: no pair is above the floor."));
         return;
     }
-    m_note->setText(tr("This version does not compute explanations. What is known of the fork:"));
     const auto& fork = *outcome->verdict.fork;
+    m_note->setText(fork.proven ? tr("The first pair above the floor whose inputs agree:") : tr("The first pair above the floor:"));
     const auto& pairs = comparison->structure().alignment.pairs;
     static_cast<PairLink*>(m_fork)->setPair(shortName(pairs[fork.pair].key), comparison->result(fork.pair).severity,
                                             tip(fullName(pairs[fork.pair].key), tr("Select the fork point.")));

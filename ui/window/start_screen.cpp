@@ -4,7 +4,8 @@
 
 #include "ui/models/pair_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/centred_page.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -19,7 +20,6 @@
 #include <QMimeData>
 #include <QPainter>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QToolButton>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -36,17 +36,19 @@ constexpr std::size_t kListed = 5;
 /// A row that opens two runs: what it is, and where it is or what it shows.
 class RunRow : public QPushButton {
 public:
-    RunRow(const QString& title, const QString& text, QWidget* parent)
+    /// A text of words takes two lines, a path one.
+    RunRow(const QString& title, const QString& text, bool words, QWidget* parent)
         : QPushButton(parent)
         , m_title(title)
         , m_text(text)
+        , m_words(words)
     {
         setCursor(Qt::PointingHandCursor);
         setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
         setAccessibleName(title);
         setToolTip(tip(title, text));
     }
-    QSize sizeHint() const override { return { 120, 2 * fontMetrics().height() + 13 }; }
+    QSize sizeHint() const override { return { 120, (m_words ? 3 : 2) * fontMetrics().height() + 14 }; }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -61,11 +63,17 @@ protected:
         painter.setPen(theme.text);
         painter.drawText(box, Qt::AlignTop | Qt::TextSingleLine, fontMetrics().elidedText(m_title, Qt::ElideMiddle, box.width()));
         painter.setPen(theme.muted);
-        painter.drawText(box, Qt::AlignBottom | Qt::TextSingleLine, fontMetrics().elidedText(m_text, Qt::ElideRight, box.width()));
+        const QRect below = box.adjusted(0, fontMetrics().height() + 2, 0, 0);
+        if (m_words) {
+            painter.drawText(below, Qt::AlignTop | Qt::TextWordWrap, m_text);
+        } else {
+            painter.drawText(below, Qt::AlignTop | Qt::TextSingleLine, fontMetrics().elidedText(m_text, Qt::ElideMiddle, below.width()));
+        }
     }
 
 private:
     QString m_title, m_text;
+    bool m_words;
 };
 
 QLabel* heading(const QString& text)
@@ -262,19 +270,7 @@ StartScreen::StartScreen(QWidget* parent)
     column->addLayout(commandRow);
     column->addStretch(1);
 
-    auto* centred = new QWidget;
-    auto* across = new QHBoxLayout(centred);
-    across->setContentsMargins(0, 0, 0, 0);
-    across->addStretch(1);
-    across->addWidget(content, 100);
-    across->addStretch(1);
-    auto* scroll = new QScrollArea;
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setWidgetResizable(true);
-    scroll->setWidget(centred);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(scroll);
+    showCentred(*this, content);
 
     for (const bool reference : { true, false }) {
         connect(zone(reference), &DropZone::clicked, this, [this, reference] { choose(reference); });
@@ -320,7 +316,7 @@ void StartScreen::refresh()
     clear(m_recent);
     clear(m_samples);
     for (const auto& sample : samples()) {
-        auto* row = new RunRow(sample.title, sample.text, this);
+        auto* row = new RunRow(sample.title, sample.text, true, this);
         row->setObjectName(QStringLiteral("sample-%1").arg(sample.name));
         connect(row, &QPushButton::clicked, this, [this, runs = sample.runs] { emit compareRequested(runs); }, Qt::QueuedConnection);
         m_samples->addWidget(row);
@@ -332,7 +328,7 @@ void StartScreen::refresh()
     for (std::size_t i = 0; i < std::min(recent.size(), kListed); ++i) {
         const auto& pair = recent[i];
         const QString folder = QFileInfo(pair.reference).absolutePath();
-        auto* row = new RunRow(tr("%1 against %2").arg(runName(pair.reference), runName(pair.candidate)), shown(folder.toStdString()), this);
+        auto* row = new RunRow(tr("%1 against %2").arg(runName(pair.reference), runName(pair.candidate)), shown(folder.toStdString()), false, this);
         // Queued: opening a pair refreshes this list, and would delete the button that was clicked.
         connect(row, &QPushButton::clicked, this, [this, pair] { emit compareRequested(pair); }, Qt::QueuedConnection);
         m_recent->addWidget(row);
