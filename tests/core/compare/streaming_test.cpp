@@ -3,7 +3,7 @@
 #include "core/bundle/bundle.h"
 #include "core/bundle/writer.h"
 #include "core/metrics/pair_statistics.h"
-#include "tests/core/support/run_builder.h"
+#include "tests/support/run_builder.h"
 
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
