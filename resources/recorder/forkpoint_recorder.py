@@ -39,6 +39,7 @@ import functools
 import hashlib
 import importlib.abc
 import importlib.util
+import io
 import json
 import math
 import os
@@ -55,8 +56,8 @@ import types
 import uuid
 import weakref
 
-VERSION = "1.0.0"
-FORMAT_VERSION = [1, 0]
+VERSION = "1.1.0"
+FORMAT_VERSION = [1, 1]
 MODULE_NAME = "forkpoint_recorder"
 OPTIONS_VARIABLE = "FORKPOINT_RECORDER"
 
@@ -67,8 +68,11 @@ WRAPPER_CLASSES = ("DistributedDataParallel", "FullyShardedDataParallel", "Optim
 DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32", "int16", "int8", "uint8",
                     "bool", "complex64", "complex128"))
 
+PLAN_STEPS = 2                 # steps that --plan looks at: the first has no optimizer state yet
 PENDING_BATCHES = 64           # batches fetched and not yet consumed that we keep alive
 PENDING_BYTES = 256 << 20
+MAX_TRIGGERS = 8               # how often the flight recorder writes
+BAND_VALUES, BAND_WIDTH = 20, 10
 MAX_WALK = 5000                # autograd nodes visited to find the producers of one tensor
 MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors
 
@@ -87,12 +91,224 @@ class UsageError(ValueError):
     """A message for the user; the command line ends with status 2."""
 
 
+PHASES = ("start", "data", "forward", "backward", "reduce", "optimizer")
+DETAILS = ("full", "sketch", "digest", "fold", "none")            # in the order of how much they write
+EVERY_PHASES = ("start", "data", "reduce")                        # what --every looks at unless --phases says otherwise
+UNBOUNDED = 1 << 62
+
+
+def parse_ranges(option, text, example):
+    """[(first, end)] of "0:3,100": half-open ranges and single numbers."""
+    ranges = []
+    for part in str(text).split(","):
+        match = re.fullmatch(r"(\d*):(\d*)|(\d+)", part.strip())
+        if not match:
+            raise UsageError("%s %s: expected numbers and FIRST:END ranges, for example %s" % (option, text, example))
+        if match.group(3):
+            first, end = int(match.group(3)), int(match.group(3)) + 1
+        else:
+            first, end = int(match.group(1) or 0), int(match.group(2)) if match.group(2) else UNBOUNDED
+        if end <= first:
+            raise UsageError("%s %s: %s selects nothing" % (option, text, part.strip()))
+        ranges.append((first, end))
+    return ranges
+
+
+def ranges_text(ranges):
+    return ",".join(str(first) if end == first + 1 else "%d:%s" % (first, end if end < UNBOUNDED else "") for first, end in ranges)
+
+
+def parse_size(option, text):
+    match = re.fullmatch(r"([0-9.]+)\s*(|[KMGT]i?)B?", str(text).strip(), re.I)
+    try:
+        unit = match.group(2).lower()
+        return int(float(match.group(1)) * (1024 if unit.endswith("i") else 1000) ** (" kmgt".index(unit[0]) if unit else 0))
+    except (AttributeError, ValueError):
+        raise UsageError("%s %s: expected a size, for example 500MB or 4GiB" % (option, text)) from None
+
+
+class Selection:
+    """What is recorded: which steps, ranks, phases and modules, and how much of each tensor (FORMAT.md, section 6.1)."""
+
+    OPTIONS = ("steps", "modules", "ranks", "phases", "write", "every", "like", "budget", "ring", "band")
+
+    def __init__(self, steps="0:3", modules=None, ranks=None, phases=None, write=(), every=0, like=None, budget=None, ring=0, band=()):
+        self.index, self.like = None, os.path.abspath(os.fspath(like)) if like else None
+        if self.like:
+            if not os.path.isdir(self.like) and os.path.isdir(self.like + ".forkpoint"):
+                self.like += ".forkpoint"
+            self.index = self.read_index(self.like)
+            self.ranges = [(step, step + 1) for step in sorted({key[0] for key in self.index})]
+        else:
+            self.ranges = [] if str(steps).strip() == "none" else parse_ranges("--steps", steps, "0:3,100 for the steps 0, 1, 2 and 100")
+        self.steps = ranges_text(self.ranges) if self.ranges else "none"
+        self.ranks = parse_ranges("--ranks", ranges_text(ranks) if isinstance(ranks, list) else ranks, "0,3") if ranks is not None else None
+        self.phases = None
+        if phases:
+            self.phases = [phase.strip() for phase in (phases.split(",") if isinstance(phases, str) else phases)]
+            for phase in self.phases:
+                if phase not in PHASES:
+                    raise UsageError("--phases %s: there is no phase %s; phases: %s" % (",".join(self.phases), phase, ", ".join(PHASES)))
+        try:
+            self.modules = re.compile(modules) if modules else None
+        except re.error as error:
+            raise UsageError("--modules %s is no regular expression: %s" % (modules, error)) from None
+        self.write = [write] if isinstance(write, str) else list(write)
+        self.rules = [self.parse_rule(text) for text in self.write]
+        self.every, self.ring = self.count("--every", every), self.count("--ring", ring)
+        self.bands = dict(self.parse_band(text) for text in ([band] if isinstance(band, str) else band))
+        self.band = list(band) if not isinstance(band, str) else [band]
+        self.budget = None
+        if budget:
+            self.budget = parse_size("--budget", budget)
+            if not self.ranges or self.ranges[-1][1] >= UNBOUNDED:
+                raise UsageError("--budget needs to know how many steps share it: give --steps an end")
+        self.known = {}                                           # what detail() has answered
+
+    @staticmethod
+    def count(option, value):
+        try:
+            number = int(value or 0)
+        except ValueError:
+            number = -1
+        if number < 0:
+            raise UsageError("%s %s: expected a number of steps" % (option, value))
+        return number
+
+    @staticmethod
+    def parse_rule(text):
+        pattern, _, detail = text.rpartition("=")
+        if detail not in DETAILS:
+            raise UsageError("--write %s: expected [PATTERN=]DETAIL with one of %s, for example 'layers.*=sketch'" % (text, ", ".join(DETAILS)))
+        return pattern or "*", detail
+
+    @staticmethod
+    def parse_band(text):
+        match = re.fullmatch(r"([^=]+)=([^:]*):([^:]*)", text)
+        try:
+            return match.group(1), (float(match.group(2) or "-inf"), float(match.group(3) or "inf"))
+        except (AttributeError, ValueError):
+            raise UsageError("--band %s: expected NAME=LOW:HIGH, for example grad_norm=:100" % text) from None
+
+    @staticmethod
+    def read_index(bundle):
+        """{(step, phase, kind, normalised name, slot): detail} of every tensor that a bundle has."""
+        index = {}
+        for folder in rank_folders(bundle):
+            try:
+                with io.open(os.path.join(bundle, folder, "tensors.jsonl"), encoding="utf-8") as file:
+                    for line in file:
+                        with contextlib.suppress(ValueError, KeyError):
+                            record = json.loads(line)
+                            if record.get("level", "module") == "module":
+                                key = (record["step"], record["phase"], record["kind"], normalised(join(record["module"], record.get("param") or "")),
+                                       record.get("slot") or "")
+                                index[key] = min(index.get(key, "none"), record.get("detail") or "full", key=DETAILS.index)
+            except OSError as error:
+                raise UsageError("--like %s: %s" % (bundle, error.strerror)) from None
+        if not index:
+            raise UsageError("--like %s: there is no recorded tensor in it" % bundle)
+        return index
+
+    def to_json(self):
+        return {"steps": self.steps, "modules": self.modules.pattern if self.modules else None,
+                "ranks": ranges_text(self.ranks) if self.ranks else None, "phases": self.phases, "write": self.write, "every": self.every,
+                "like": self.like, "budget": self.budget, "ring": self.ring, "band": self.band}
+
+    def fields(self):
+        """For rank.json: what was asked for, apart from the steps."""
+        values = self.to_json()
+        values.pop("steps")
+        values["like"] = os.path.basename(self.like) if self.like else None
+        if self.budget:
+            values["budget"] = {"bytes": self.budget}
+        return {name: value for name, value in values.items() if value}
+
+    @staticmethod
+    def inside(number, ranges):
+        return any(first <= number < end for first, end in ranges)
+
+    def has_rank(self, rank):
+        return self.ranks is None or self.inside(rank, self.ranks)
+
+    def mode(self, step):
+        """How a step is recorded: "selected", "every", "ring", or None."""
+        if self.inside(step, self.ranges):
+            return "selected"
+        if self.every and step % self.every == 0:
+            return "every"
+        return "ring" if self.ring else None
+
+    def over(self, step):
+        """Whether neither this step nor a later one is recorded."""
+        return not self.every and not self.ring and all(end <= step for _, end in self.ranges)
+
+    def detail(self, mode, step, phase, kind, module, param, slot):
+        """How much of a tensor is written: one of DETAILS."""
+        key = (mode, step if self.index else None, phase, kind, module, param, slot if self.index else None)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.find_detail(mode, step, phase, kind, module, param, slot)
+        return found
+
+    def find_detail(self, mode, step, phase, kind, module, param, slot):
+        name = join(module, param or "")
+        if mode == "selected" and self.index:
+            return self.index.get((step, phase, kind, normalised(name), slot or ""), "none")
+        if phase not in (self.phases or (EVERY_PHASES if mode == "every" else PHASES)):
+            return "none"
+        special = kind == "batch" or re.fullmatch(r"loss(#\d+)?", name)
+        if self.modules and not special and not self.modules.search(module) and not self.modules.search(normalised(module)):
+            return "none"
+        detail = {"selected": "full", "ring": "sketch", "every": "fold"}[mode]
+        if mode != "every":
+            for pattern, wanted in self.rules:
+                names = ["%s/%s/%s" % (phase, kind, n) for n in (name, normalised(name))] if "/" in pattern else [name, normalised(name)]
+                if any(fnmatch.fnmatchcase(n, pattern) for n in names):
+                    detail = wanted if mode == "selected" else max(wanted, "sketch", key=DETAILS.index)
+        return detail
+
+
+class Budget:
+    """Keeps a recording within a number of bytes. Each rank and step has an equal part of it, and each phase a share of that; what a phase
+    leaves is the next one's. A tensor that does not fit is sketched only, or only its digest is written, and so it is in every later step.
+
+    The decision follows from names, sizes and their order alone, so that ranks that train the same network decide alike without a word.
+    """
+
+    SHARES = {"start": 0.125, "data": 0.2, "forward": 0.5, "backward": 0.7, "reduce": 0.8, "optimizer": 1.0}
+
+    def __init__(self, limit, steps, world):
+        self.per_step = limit // max(1, steps * world)
+        self.step, self.used, self.decided, self.dropped = None, 0, {}, {}
+
+    def admit(self, record, detail, full, sketch):
+        """The detail that a tensor gets which was to have `detail`; `full`, `sketch`: bytes that it would take."""
+        if self.step != record["step"]:
+            self.step, self.used = record["step"], 0
+        key = tuple(record.get(name) for name in ("micro", "phase", "kind", "module", "param", "call", "slot", "recompute"))
+        costs = {"full": full, "sketch": sketch, "digest": 0, "fold": 0}
+        wanted = max(detail, self.decided.get(key, detail), key=DETAILS.index)
+        room = self.per_step * self.SHARES[record["phase"]] - self.used
+        while costs[wanted] > room and wanted in ("full", "sketch"):
+            wanted = "sketch" if wanted == "full" and sketch < full else "digest"
+        self.decided[key] = wanted
+        self.used += costs[wanted]
+        if wanted != detail:
+            self.dropped["%s/%s/%s" % (record["phase"], record["kind"], join(record["module"], record.get("param") or ""))] = (detail, wanted)
+        return wanted
+
+    def fields(self, limit):
+        return {"bytes": limit, "per_step": self.per_step,
+                "dropped": [{"what": what, "from": before, "to": after} for what, (before, after) in self.dropped.items()]}
+
+
 class Options:
     """What to record and where; travels to child processes as JSON in an environment variable."""
 
-    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, run_id=None):
-        if level != "module":
-            raise UsageError("--level %s is not available yet: this version records modules (--level module)" % level)
+    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, run_id=None, noise=False, plan=False, **selection):
+        if level not in ("module", "op"):
+            raise UsageError("--level %s: levels are module and op" % level)
         if not os.fspath(out).strip():
             raise UsageError("--out needs the name of a folder")
         out = os.path.abspath(os.fspath(out))
@@ -102,35 +318,29 @@ class Options:
         if self.attempt:                   # an elastic restart starts again from a checkpoint: a run of its own beside the first
             out = "%s.attempt%d.forkpoint" % (out[:-len(".forkpoint")], self.attempt)
         self.out, self.level, self.overwrite, self.run_id = out, level, overwrite, run_id
+        self.noise, self.plan = bool(noise), bool(plan)
         self.name = name or os.path.basename(out)[:-len(".forkpoint")]
-        self.first, self.end = self.parse_steps(steps)
-        self.steps = "%d:%s" % (self.first, self.end if self.end < 1 << 62 else "")
+        self.selection = Selection(steps, **selection)
+        if self.plan and self.selection.like:
+            raise UsageError("--plan with --like: what that bundle holds is known, forkpoint-cli info shows it")
 
-    @staticmethod
-    def parse_steps(text):
-        match = re.fullmatch(r"(\d*):(\d*)|(\d+)", text.strip())
-        if not match:
-            raise UsageError("--steps %s: expected FIRST:END, for example 0:3 for the steps 0, 1 and 2" % text)
-        if match.group(3):
-            return int(match.group(3)), int(match.group(3)) + 1
-        first, end = int(match.group(1) or 0), int(match.group(2)) if match.group(2) else 1 << 62
-        if end <= first:
-            raise UsageError("--steps %s selects no step" % text)
-        return first, end
+    @property
+    def steps(self):
+        return self.selection.steps
 
     def to_json(self):
-        return json.dumps({"out": self.out, "steps": self.steps, "level": self.level, "name": self.name, "run_id": self.run_id,
-                           "attempt": self.attempt, "recorder": os.path.abspath(__file__)})
+        return json.dumps({"out": self.out, "level": self.level, "name": self.name, "run_id": self.run_id, "noise": self.noise, "plan": self.plan,
+                           "attempt": self.attempt, "recorder": os.path.abspath(__file__), "selection": self.selection.to_json()})
 
     @classmethod
     def from_json(cls, text):
         values = json.loads(text)
+        selection = values.pop("selection")
         restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0) != values["attempt"]
         if restarted:                      # the launcher's folder name belongs to the attempt that it was made for
-            return cls(values["out"], values["steps"], values["level"], run_id=values["run_id"])
+            return cls(values["out"], level=values["level"], run_id=values["run_id"], noise=values["noise"], plan=values["plan"], **selection)
         options = cls.__new__(cls)
-        options.__dict__.update(values, overwrite=False)
-        options.first, options.end = cls.parse_steps(values["steps"])
+        options.__dict__.update(values, overwrite=False, selection=Selection(**selection))
         return options
 
 
@@ -372,6 +582,190 @@ def statistics(host):
     return {"min": low.item(), "max": high.item(), "mean": total / values.numel(), "l2": l2, "nan": nan, "inf": inf}
 
 
+# Sketches and folds: FORMAT.md, section 6.1.
+
+BLOCK = 1 << 16                # words that share a factor of the fold
+SAMPLES = 4096
+WORD_BITS = (1 << 64) - 1
+# float type -> (integer type of the same size, bits of the mantissa, bits of the exponent, bias)
+FLOAT_LAYOUT = {"float64": ("int64", 52, 11, 1023), "float32": ("int32", 23, 8, 127), "float16": ("int16", 10, 5, 15), "bfloat16": ("int16", 7, 8, 127)}
+
+
+def mix(number):
+    """SplitMix64."""
+    number = (number + 0x9E3779B97F4A7C15) & WORD_BITS
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & WORD_BITS
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & WORD_BITS
+    return number ^ (number >> 31)
+
+
+def mix_all(numbers):
+    """mix() of an int64 tensor; PyTorch's 64-bit integers wrap, and its >> keeps the sign, hence the masks."""
+    def signed(constant):
+        return constant - (1 << 64) if constant >> 63 else constant
+    numbers = numbers + signed(0x9E3779B97F4A7C15)
+    numbers = (numbers ^ ((numbers >> 30) & ((1 << 34) - 1))) * signed(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ ((numbers >> 27) & ((1 << 37) - 1))) * signed(0x94D049BB133111EB)
+    return numbers ^ ((numbers >> 31) & ((1 << 33) - 1))
+
+
+@functools.lru_cache(None)
+def fold_weights():
+    """a(j) for j = 0 ... 65535."""
+    return mix_all(torch.arange(BLOCK, dtype=torch.int64, device="cpu")) | 1
+
+
+@functools.lru_cache(64)
+def sample_positions(count):
+    """Global indices, ascending, of the elements that a sketch of `count` elements keeps."""
+    if count <= SAMPLES:
+        return torch.arange(count, dtype=torch.int64, device="cpu")
+    quotient, rest = divmod(count, SAMPLES)
+    k = torch.arange(SAMPLES + 1, dtype=torch.int64, device="cpu")
+    begin = k * quotient + torch.div(k * rest, SAMPLES, rounding_mode="floor")
+    width = begin[1:] - begin[:-1]
+    offsets = [mix(number) % size for number, size in enumerate(width.tolist())]
+    return begin[:-1] + torch.tensor(offsets, dtype=torch.int64, device="cpu")
+
+
+def words_of(flat):
+    """The bits of a flat contiguous tensor as signed integers: one for types of up to 4 bytes, else the 32-bit parts, lowest first."""
+    if flat.is_complex():
+        flat = torch.view_as_real(flat).reshape(-1)
+    size = flat.element_size()
+    return flat.view({1: torch.int8, 2: torch.int16}.get(size, torch.int32))
+
+
+class Piece:
+    """Where a tensor lies in its whole."""
+
+    def __init__(self, shape, whole=None, offset=None):
+        self.shape, self.whole = list(shape), list(whole if whole is not None else shape)
+        self.offset = list(offset) if offset is not None else [0] * len(self.shape)
+        self.count = 1
+        for size in self.whole:
+            self.count *= size
+        self.start = self.contiguous_start()
+
+    def contiguous_start(self):
+        """Global index of the first element if the piece is a contiguous run of the whole, else None."""
+        stride, start, complete = 1, 0, True
+        for size, whole, offset in zip(reversed(self.shape), reversed(self.whole), reversed(self.offset)):
+            if not complete and size != 1:
+                return None
+            complete = complete and size == whole
+            start, stride = start + offset * stride, stride * whole
+        return start
+
+    def indices(self):
+        """Global indices of the piece's elements, flat."""
+        index, stride = torch.zeros((), dtype=torch.int64, device="cpu"), 1
+        for axis in range(len(self.shape) - 1, -1, -1):
+            along = (torch.arange(self.shape[axis], dtype=torch.int64, device="cpu") + self.offset[axis]) * stride
+            index = index + along.reshape([-1] + [1] * (len(self.shape) - 1 - axis))
+            stride *= self.whole[axis]
+        return index.reshape(-1)
+
+    def samples(self):
+        """Local flat indices of the sample positions that lie in the piece, ascending by global index."""
+        positions = sample_positions(self.count)
+        if self.shape == self.whole:
+            return positions
+        inside, local, rest, strides = torch.ones_like(positions, dtype=torch.bool), torch.zeros_like(positions), positions, []
+        stride = 1
+        for size in reversed(self.whole):
+            strides.insert(0, stride)
+            stride *= size
+        for axis, step in enumerate(strides):
+            place = torch.div(rest, step, rounding_mode="floor") - self.offset[axis]
+            rest = rest % step
+            inside &= (place >= 0) & (place < self.shape[axis])
+            local = local * self.shape[axis] + place
+        return local[inside]
+
+
+def scattered_fold(flat, piece):
+    """The fold of a piece that is no contiguous run of its whole."""
+    words = words_of(flat)
+    per_element = words.numel() // max(1, flat.numel())
+    index = piece.indices()
+    if per_element > 1:
+        index = (index * per_element).reshape(-1, 1) + torch.arange(per_element, dtype=torch.int64, device="cpu")
+    index, total = index.reshape(-1), 0
+    for begin in range(0, words.numel(), BLOCK):
+        n = index[begin:begin + BLOCK]
+        weights = fold_weights()[n & (BLOCK - 1)] * (mix_all((n >> 16) + (1 << 32)) | 1)
+        total += (words[begin:begin + BLOCK] * weights).sum().item()
+    return total
+
+
+def looked_at(host, piece, everything):
+    """One pass over a contiguous CPU tensor: (fold, statistics, {exponent's bits: count} or None). Small blocks stay in the cache."""
+    flat = host.reshape(-1)
+    words, dtype = words_of(flat), str(host.dtype).replace("torch.", "")
+    count, per_element = flat.numel(), words.numel() // max(1, flat.numel())
+    layout = FLOAT_LAYOUT.get(dtype) if everything else None
+    fold = scattered_fold(flat, piece) if piece.start is None else 0
+    floating = dtype in FLOAT_LAYOUT
+    low, high, total, squares, bins, zeros = math.inf, -math.inf, 0.0, 0.0, None, 0
+    weights, bits = fold_weights(), flat.view(getattr(torch, layout[0])) if layout else None
+    position, begin = (piece.start or 0) * per_element, 0
+    while begin < count:
+        length = min(count - begin, (BLOCK - position % BLOCK) // per_element)
+        if piece.start is not None:
+            place = position % BLOCK
+            part = words[begin * per_element:(begin + length) * per_element]
+            fold += (part * weights[place:place + length * per_element]).sum().item() * (mix((1 << 32) + position // BLOCK) | 1)
+        if floating:
+            values = flat[begin:begin + length]
+            values = values if values.element_size() >= 4 else values.float()
+            smallest, largest = torch.aminmax(values)
+            low, high = min(low, smallest.item()), max(high, largest.item())
+            total += values.sum().item()
+            norm = torch.linalg.vector_norm(values).item()
+            if not 1e-15 < norm < 1e15:                           # squares leave float32's range
+                norm = torch.linalg.vector_norm(values, dtype=torch.float64).item()
+            squares += norm * norm
+            if layout:
+                exponents = (bits[begin:begin + length] >> layout[1]) & ((1 << layout[2]) - 1)
+                found = torch.bincount(exponents, minlength=1 << layout[2])
+                bins = found if bins is None else bins.add_(found)
+                if found[0].item():
+                    zeros += length - torch.count_nonzero(values).item()
+        begin, position = begin + length, position + length * per_element
+    if not floating or not math.isfinite(total + squares) or not count:
+        stats = statistics(host)
+    else:
+        stats = {"min": low, "max": high, "mean": total / count, "l2": math.sqrt(squares), "nan": 0, "inf": 0}
+    return fold & WORD_BITS, stats, {"bins": bins, "zeros": zeros, "layout": layout} if layout and bins is not None else None
+
+
+def exponent_fields(found):
+    """`zeros` and `exponents` of a sketch."""
+    if found is None:
+        return {}
+    counts = found["bins"].tolist()[:-1]                          # the last one is NaN and infinity
+    counts[0] -= found["zeros"]
+    present = [place for place, count in enumerate(counts) if count]
+    fields = {"zeros": found["zeros"]}
+    if present:
+        fields["exponents"] = {"first": present[0] - found["layout"][3], "counts": counts[present[0]:present[-1] + 1]}
+    return fields
+
+
+def fold_of(host, piece):
+    return "%016x" % looked_at(host, piece, False)[0]
+
+
+def same_bits(host, record):
+    """Whether a CPU tensor has the bits of one that was recorded; False if that is not known."""
+    if record is None or record.get("dtype") != str(host.dtype).replace("torch.", "") or record.get("shape") != list(host.shape):
+        return False
+    if record.get("digest"):
+        return hashlib.sha256(bytes_of(host)).hexdigest() == record["digest"]
+    return bool(record.get("fold")) and fold_of(host, Piece(host.shape, record.get("global_shape"), record.get("global_offset"))) == record["fold"]
+
+
 def version_of(tensor):
     try:
         return tensor._version
@@ -412,6 +806,16 @@ def sharding_of(tensor):
     return {"placement": coordinate, "global_shape": list(tensor.shape), "global_offset": offset}
 
 
+def planned_bytes(record, host):
+    """(bytes of the tensor, bytes of its sketch), alike on ranks that hold pieces of one whole."""
+    count = host.numel()
+    if record.get("global_shape"):
+        count = 1
+        for local, whole in zip(host.shape, record["global_shape"]):
+            count *= -(-whole // max(1, round(whole / local))) if local else 0
+    return count * host.element_size(), min(count, SAMPLES) * host.element_size()
+
+
 # ------------------------------------------------------------------------------------------------ the files
 
 
@@ -429,36 +833,82 @@ class Writer:
                       for name in ("graph.jsonl", "scalars.jsonl", "tensors.jsonl", self.DATA)}
         self.position = 0
         self.places = {}                                          # digest -> offset: equal bytes are written once
-        self.tensors = self.unique_bytes = self.orders = 0
+        self.tensors = self.records = self.unique_bytes = self.orders = 0
+        self.details = collections.Counter()
+        self.captured = None                                      # a list: lines and sketches go there instead (the flight recorder)
 
     def order(self):
         self.orders += 1
         return self.orders - 1
 
     def graph(self, **line):
-        self.append("graph.jsonl", to_line(line))
+        if self.captured is not None and line["type"] not in ("module", "tie"):      # those are said once for all steps
+            self.captured.append(("graph", line, None))
+        else:
+            self.append("graph.jsonl", to_line(line))
 
     def scalar(self, **line):
         self.append("scalars.jsonl", to_line(line))
 
-    def tensor(self, fields, host, missing=None):
-        """Append one record; `fields` come first in it. Returns the digest, or None for a value that could not be seen."""
-        record = {"id": self.tensors, **fields}
+    def tensor(self, fields, host, detail="full", missing=None):
+        """Append one record; `fields` come first in it. Returns the record."""
+        record, samples = {"id": self.records, **fields}, None
+        self.records += 1
         if missing is not None:
             record["not_observed"] = missing
-        else:
+        elif detail == "full":
             data = bytes_of(host)
-            record["digest"] = digest = hashlib.sha256(data).hexdigest()
+            record["digest"] = hashlib.sha256(data).hexdigest()
             stats = statistics(host)
             if stats:
                 record["stats"] = stats
             if data:
-                if digest not in self.places:
-                    self.places[digest] = self.store(data)
-                record["file"], record["offset"] = self.DATA, self.places[digest]
+                record["file"], record["offset"] = self.DATA, self.place(data, record["digest"])
+        else:
+            record["detail"] = detail
+            samples = self.reduce(record, host, detail)
+        if self.captured is not None:
+            self.captured.append(("tensor", record, samples))
+        else:
+            self.write_tensor(record, samples)
+        return record
+
+    @staticmethod
+    def reduce(record, host, detail):
+        """Fill in what is written of a tensor instead of its bytes; returns the bytes of the samples."""
+        piece = Piece(host.shape, record.get("global_shape"), record.get("global_offset"))
+        fold, stats, exponents = looked_at(host, piece, detail == "sketch")
+        if detail == "digest":
+            record["digest"] = hashlib.sha256(bytes_of(host)).hexdigest()
+        record["fold"] = "%016x" % fold
+        if stats:
+            record["stats"] = stats
+        if detail != "sketch":
+            return None
+        samples = host.reshape(-1)[piece.samples()]
+        record["sketch"] = {"samples": samples.numel(), **exponent_fields(exponents)}
+        return bytes(bytes_of(samples))
+
+    def write_tensor(self, record, samples=None):
+        if samples:
+            record["sketch"].update(file=self.DATA, offset=self.place(samples, hashlib.sha256(samples).hexdigest()))
         self.append("tensors.jsonl", to_line(record))
         self.tensors += 1
-        return record.get("digest")
+        self.details[record.get("detail", "full")] += 1
+
+    def place(self, data, digest):
+        """Offset of these bytes in the data file; the same bytes are written once."""
+        if digest not in self.places:
+            self.places[digest] = self.store(data)
+        return self.places[digest]
+
+    def release(self, entries):
+        """Write what was captured."""
+        for kind, value, samples in entries:
+            if kind == "tensor":
+                self.write_tensor(value, samples)
+            else:
+                self.append("graph.jsonl", to_line(value))
 
     def store(self, data):
         padding = -self.position % 64
@@ -477,7 +927,7 @@ class Writer:
 
     def document(self, path, value):
         temporary = "%s.%d.tmp" % (path, os.getpid())
-        with open(temporary, "w", encoding="utf-8") as file:
+        with io.open(temporary, "w", encoding="utf-8") as file:
             json.dump(plain(value), file, indent=1, allow_nan=False)
             file.write("\n")
         return temporary
@@ -500,7 +950,7 @@ class Writer:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         try:
-            with open(path, encoding="utf-8") as file:
+            with io.open(path, encoding="utf-8") as file:
                 return json.load(file)
         except (OSError, ValueError):
             return value
@@ -508,6 +958,42 @@ class Writer:
     def close(self):
         for descriptor in self.files.values():
             os.close(descriptor)
+        self.files = {}
+
+
+class PlanWriter:
+    """Stands in for a Writer under --plan: counts what would be written, and writes nothing."""
+
+    LINE = 400                                                    # bytes of a record in tensors.jsonl, roughly
+
+    def __init__(self):
+        self.files, self.captured = {"none": None}, None
+        self.tensors = self.position = self.orders = 0
+        self.bytes = collections.Counter()                        # (step, phase, kind) -> bytes
+        self.details = collections.Counter()
+
+    def order(self):
+        self.orders += 1
+        return self.orders - 1
+
+    def graph(self, **line):
+        pass
+
+    scalar = graph
+
+    def tensor(self, fields, host, detail="full", missing=None):
+        full, sketch = planned_bytes(fields, host) if host is not None else (0, 0)
+        self.bytes[fields["step"], fields["phase"], fields["kind"]] += self.LINE + {"full": full, "sketch": sketch}.get(detail, 0)
+        self.tensors += 1
+        return None
+
+    def rank_json(self, value):
+        pass
+
+    def bundle_json(self, value):
+        return value
+
+    def close(self):
         self.files = {}
 
 
@@ -1005,11 +1491,11 @@ class Frame:
 class Original:
     """A forward call of this micro-step, for the recomputation that may come."""
 
-    __slots__ = ("call", "parent", "parent_call", "digests", "hooked", "recomputed")
+    __slots__ = ("call", "parent", "parent_call", "inputs", "hooked", "recomputed")
 
     def __init__(self, call, parent, parent_call):
         self.call, self.parent, self.parent_call = call, parent, parent_call
-        self.digests, self.hooked, self.recomputed = [], False, False
+        self.inputs, self.hooked, self.recomputed = [], False, False
 
 
 class KnownOptimizer:
@@ -1070,6 +1556,10 @@ class Session:
         if self.argv:
             self.argv[0] = os.path.basename(self.argv[0])
         self.created = utc_now()
+        self.selection, self.mode, self.budget = options.selection, None, None
+        self.step_began, self.recorded_seconds = time.perf_counter(), 0.0
+        self.triggers, self.history, self.scaling = [], collections.defaultdict(lambda: collections.deque(maxlen=64)), False
+        self.ring = collections.deque(maxlen=max(1, self.selection.ring))         # (step, what would have been written)
         self.sources = Sources()
         self.names, self.flow, self.batches = Names(self.sources), Flow(), Batches()
         self.local, self.lock = Local(), threading.RLock()
@@ -1102,13 +1592,13 @@ class Session:
 
     @property
     def recording(self):
-        return self.writer is not None and self.options.first <= self.step < self.options.end
+        return self.writer is not None and self.mode is not None
 
     def capturing(self):
         return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
     def clear_step(self):
-        self.reduced = {}                                         # parameter -> digest of its reduced gradient
+        self.reduced = {}                                         # parameter -> record of its reduced gradient, or None
         self.updated_parameters, self.buffers_written = set(), False
         self.entered = set()                                      # optimizers whose step this one has
         self.scalar_names = collections.Counter()
@@ -1150,9 +1640,58 @@ class Session:
         self.step, self.micro, self.micro_done = number, 0, False
         self.clear_step()
         self.batches.next_micro()
-        if self.step >= self.options.end:
+        self.enter_step()
+        if self.selection.over(self.step):
             self.remove_hooks()
             self.batches = Batches()
+
+    def enter_step(self):
+        """Find out how the step that begins is recorded."""
+        now = time.perf_counter()
+        if self.mode is not None:
+            self.recorded_seconds += now - self.step_began
+        self.step_began, self.mode = now, self.selection.mode(self.step)
+        if self.writer is None:
+            return
+        if self.options.plan:
+            self.mode = "selected"
+            if self.step >= PLAN_STEPS:
+                self.end_plan()
+        self.writer.captured = None
+        if self.mode == "ring":
+            self.ring.append((self.step, []))
+            self.writer.captured = self.ring[-1][1]
+
+    def end_plan(self):
+        """Two steps were looked at: say what they would take, and end the process before the script goes on."""
+        self.say_plan()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    def say_plan(self):
+        by_step = collections.Counter()
+        for (step, _, _), size in self.writer.bytes.items():
+            by_step[step] += size
+        seen = sorted(by_step)
+        ranges, total, steps = self.selection.ranges, 0, 0
+        for first, end in ranges:
+            if end < UNBOUNDED:
+                for step in seen:
+                    total += by_step[step] if first <= step < min(end, seen[-1]) else 0
+                later = max(0, end - max(first, seen[-1])) if seen else 0
+                total, steps = total + later * (by_step[seen[-1]] if seen else 0), steps + end - first
+        lines = ["plan for rank %d of %d, from %s that this script has just run:"
+                 % (self.rank, self.world, "the %d training steps" % len(seen) if len(seen) > 1 else "the one training step")]
+        for step in seen:
+            parts = ["%s/%s %s" % (phase, kind, readable_size(size)) for (number, phase, kind), size in self.writer.bytes.items() if number == step]
+            lines.append("  step %d: %s (%s)" % (step, readable_size(by_step[step]), ", ".join(parts)))
+        if any(end >= UNBOUNDED for _, end in ranges):
+            lines.append("  --steps %s has no end: each further step takes as much as the last one above" % self.selection.steps)
+        elif seen:
+            lines.append("  --steps %s, %d step%s: about %s on this rank" % (self.selection.steps, steps, "" if steps == 1 else "s", readable_size(total)))
+        lines.append("  Upper bound: equal bytes are written once. Nothing was recorded, and the training was ended here.")
+        say("\n".join(lines))
 
     def remove_hooks(self):
         for parameter in self.names.parameters.values():
@@ -1174,8 +1713,11 @@ class Session:
         if distributed.is_available() and distributed.is_initialized():
             rank, world = distributed.get_rank(), distributed.get_world_size()
         self.rank, self.world = rank or 0, world or 1
+        if not self.selection.has_rank(self.rank):
+            self.dead = True
+            return
         try:
-            self.writer = Writer(self.options.out, self.rank)
+            self.writer = PlanWriter() if self.options.plan else Writer(self.options.out, self.rank)
         except FileExistsError:
             self.dead = True
             say("this process is not recorded: %s already has a recording of rank %d" % (self.options.out, self.rank))
@@ -1190,6 +1732,10 @@ class Session:
         for line in self.early:
             self.writer.scalar(**line)
         self.early = []
+        if self.selection.budget:
+            self.budget = Budget(self.selection.budget, sum(end - first for first, end in self.selection.ranges), self.world)
+        self.enter_step()
+        self.watch_signals()
         # Registered this late, it runs before what the script registered earlier: leaving a process group may end the process.
         atexit.register(self.close)
         from multiprocessing import util                          # children of multiprocessing leave without atexit
@@ -1202,8 +1748,15 @@ class Session:
     def write_rank(self, status):
         value = dict(format="forkpoint-rank", version=FORMAT_VERSION, **self.run_fields("run"))
         value.update(rank=self.rank, status=status, steps=self.options.steps)
+        selection = self.selection.fields()
+        if self.budget is not None:
+            selection["budget"] = self.budget.fields(self.selection.budget)
+        if selection:
+            value["selection"] = selection
         if self.error:
             value["error"] = self.error
+        if self.triggers:
+            value["triggers"] = self.triggers
         value.update(self.description.fields())
         missing = [{"what": what, "why": self.masker.text(why), "count": count} for (what, why), count in self.missed.items()]
         if self.flow.given_up:
@@ -1240,25 +1793,132 @@ class Session:
         try:
             if not stopped:
                 self.release_held()
+                if self.error:
+                    self.pull_trigger("the script ended with an exception")
+            if self.mode is not None:
+                self.recorded_seconds += time.perf_counter() - self.step_began
             self.dead = True
             self.remove_hooks()
             self.write_rank("failed" if self.error else "recording" if stopped else "complete")
             writer.close()
-            say("rank %d: %d tensors of the steps %s, %s, in %s; recording took %.2f s"
-                % (self.rank, writer.tensors, self.options.steps, readable_size(writer.position), self.options.out, self.cost))
+            if self.options.plan:
+                self.say_plan()
+            else:
+                say(self.summary())
         except Exception as problem:
             say("the recording of rank %d is incomplete: %s: %s" % (self.rank, type(problem).__name__, problem))
+
+    def summary(self):
+        """One line at the end: what was recorded, how large it is, what it cost, what is missing."""
+        writer, details = self.writer, self.writer.details
+        kinds = ["%d %s" % (details[detail], {"full": "full"}.get(detail, "as " + detail)) for detail in DETAILS if details[detail]]
+        parts = ["rank %d: %d tensors%s of %s, %s, in %s"
+                 % (self.rank, writer.tensors, " (%s)" % ", ".join(kinds) if details and set(details) != {"full"} else "",
+                    "the steps %s" % self.selection.steps if self.selection.ranges else "no selected step", readable_size(writer.position),
+                    self.options.out)]
+        if self.triggers:
+            parts.append("the flight recorder wrote %s" % ", ".join("step %d (%s)" % (t["step"], t["why"]) for t in self.triggers))
+        parts.append("recording took %.2f s of %.2f s" % (self.cost, max(self.cost, self.recorded_seconds)))
+        if self.budget is not None and self.budget.dropped:
+            kinds = collections.Counter("%s of %s" % (after, what.rpartition("/")[0]) for what, (_, after) in self.budget.dropped.items())
+            parts.append("to stay within --budget, only the %s: names in rank.json"
+                         % ", ".join("%s (%d names)" % item for item in sorted(kinds.items())))
+        missing = self.calls_run - self.calls_recorded
+        if missing:
+            parts.append("%d of %d module calls were not seen whole" % (missing, self.calls_run))
+        if self.missed:
+            parts.append("not observed: %s" % "; ".join(sorted({what for what, _ in self.missed})[:3]) + (" and more: see rank.json" if len(self.missed) > 3 else ""))
+        return "; ".join(parts)
 
     def after_fork(self):
         """In a forked child: the files belong to the parent."""
         self.lock = threading.RLock()
         if self.writer is not None:
             self.dead = True
+            if self.selection.ring:                               # a signal here is no message for the parent
+                with contextlib.suppress(ValueError, OSError):
+                    signal.set_wakeup_fd(-1)
+
+    # -- the flight recorder
+
+    def pull_trigger(self, why):
+        """Write the steps that are kept in memory, and the rest of this one as it comes."""
+        if not self.selection.ring or self.writer is None or not self.writer.files or self.options.plan:
+            return
+        if len(self.triggers) == MAX_TRIGGERS:
+            self.miss("further triggers of the flight recorder", "it has written %d times" % MAX_TRIGGERS)
+            return
+        held = [(step, entries) for step, entries in self.ring if entries]
+        self.ring.clear()
+        self.writer.captured = None
+        for _, entries in held:
+            self.writer.release(entries)
+        self.triggers.append({"step": self.step, "why": self.masker.text(why), "steps": [step for step, _ in held]})
+        say("rank %d, step %d: %s; the flight recorder wrote %s" % (self.rank, self.step, self.masker.text(why),
+                                                                   "the steps %s" % ", ".join(str(step) for step, _ in held) if held else "nothing new"))
+        self.write_rank("recording")
+
+    def watch(self, name, value):
+        """A loss or gradient norm: outside its band, or not finite, it triggers the flight recorder."""
+        kind = re.sub(r"#\d+$", "", name)
+        if not self.selection.ring or kind not in ("loss", "grad_norm") and kind not in self.selection.bands:
+            return
+        if not math.isfinite(value):
+            if kind == "loss" or not self.scaling:                # a loss scaler looks for its scale by infinite gradients
+                self.pull_trigger("%s is %s" % (name, plain(value)))
+            return
+        low, high = self.selection.bands.get(kind) or self.usual(name)
+        if not low <= value <= high:
+            self.pull_trigger("%s %.6g is outside %.6g to %.6g" % (name, value, low, high))
+        self.history[name].append(value)
+
+    def usual(self, name):
+        """The band of a number without --band: around the median of its last values, BAND_WIDTH times as wide as their usual deviation."""
+        past = sorted(self.history[name])
+        if len(past) < BAND_VALUES:
+            return -math.inf, math.inf
+        middle = past[len(past) // 2]
+        spread = max(sorted(abs(value - middle) for value in past)[len(past) // 2], abs(middle) * 0.05)
+        return middle - BAND_WIDTH * spread, middle + BAND_WIDTH * spread
+
+    def watch_signals(self):
+        """SIGUSR1 asks for the ring. A thread does it, because the main thread may hang in a collective and run no handler."""
+        if not self.selection.ring or not hasattr(signal, "SIGUSR1") or threading.current_thread() is not threading.main_thread():
+            return
+        receive, send = os.pipe()
+        os.set_blocking(send, False)
+        before = signal.getsignal(signal.SIGUSR1)
+        former = signal.set_wakeup_fd(send, warn_on_full_buffer=False)
+        if former != -1:                                          # the script's event loop has it: the handler must do
+            signal.set_wakeup_fd(former, warn_on_full_buffer=False)
+        ref, owner = weakref.ref(self), os.getpid()
+
+        def asked():
+            session = ref()
+            if session is not None and not session.dead and os.getpid() == owner:
+                with session.lock:
+                    session.pull_trigger("SIGUSR1")
+
+        def handler(number, frame):
+            if former != -1:
+                threading.Thread(target=asked, daemon=True).start()
+            if callable(before):
+                before(number, frame)
+
+        def wait():
+            while True:
+                number = os.read(receive, 1)
+                if number == bytes([signal.SIGUSR1]):
+                    asked()
+
+        signal.signal(signal.SIGUSR1, handler)
+        if former == -1:
+            threading.Thread(target=wait, name="forkpoint signals", daemon=True).start()
 
     # -- records
 
     def put(self, tensor, phase, kind, module, micro=True, held=False, missing=None, **fields):
-        """Write one tensor; returns its digest. With `held`, the record waits until it is known whether the tensor is the loss; with `missing`, it
+        """Write one tensor; returns its record, if there is one now. With `held`, the record waits until it is known whether the tensor is the loss; with `missing`, it
         says why there is no value."""
         try:
             return self.put_or_raise(tensor, phase, kind, module, micro, held, missing, fields)
@@ -1273,6 +1933,9 @@ class Session:
         if dtype not in DTYPES:
             self.miss("%s of %s" % (kind, module), "dtype %s" % dtype)
             return None
+        detail = self.selection.detail(self.mode, self.step, phase, kind, module, fields.get("param"), fields.get("slot"))
+        if detail == "none":
+            return None
         with torch.no_grad():
             host, why = (None, missing) if missing else on_host(tensor)
             record = {"step": self.step}
@@ -1285,10 +1948,12 @@ class Session:
                 record.setdefault(name, value)
             if why:
                 self.miss("%s of %s" % (kind, module or "the root"), why)
+            if host is not None and self.budget is not None and self.mode == "selected":
+                detail = self.budget.admit(record, detail, *planned_bytes(record, host))
             if held and host is not None:
-                self.held.append((weakref.ref(tensor), record, host.clone()))
+                self.held.append((weakref.ref(tensor), record, host.clone(), detail))
                 return None
-            return self.writer.tensor(record, host, why)
+            return self.writer.tensor(record, host, detail, why)
 
     def put_parameter(self, tensor, parameter, phase, kind, micro=False, slot=None):
         placement = self.placement_of(parameter.full_name)
@@ -1306,16 +1971,18 @@ class Session:
     def release_held(self, loss=()):
         """Write the outputs that were held back, except those that are the loss: they are its record."""
         held, self.held = self.held, []
-        for ref, record, host in held:
+        for ref, record, host, detail in held:
             tensor = ref()
             if tensor is None or not any(tensor is root for root in loss):
-                self.writer.tensor(record, host)
+                self.writer.tensor(record, host, detail)
 
     def scalar(self, name, value, micro=False):
         line = {"step": self.step}
         if micro:
             line["micro"] = self.micro
-        line.update(name=name, value=float(value))
+        value = float(value)
+        line.update(name=name, value=value)
+        self.watch(name, value)
         if self.writer is None:
             self.early.append(line)
         else:
@@ -1349,7 +2016,7 @@ class Session:
     @guarded
     def batch_fetched(self, loader, batch, ids):
         self.advance()
-        if self.step >= self.options.end or self.capturing():
+        if self.selection.over(self.step) or self.capturing():
             return
         tensors = named_slots(batch)
         if tensors:
@@ -1481,7 +2148,7 @@ class Session:
         self.originals.setdefault(frame.path, []).append(frame.original)
         self.call_line(frame)
         for slot, tensor, value in inputs:
-            frame.original.digests.append(self.put(value, "forward", "input", frame.path, call=frame.call, slot=slot))
+            frame.original.inputs.append(self.put(value, "forward", "input", frame.path, call=frame.call, slot=slot))
             self.put_edges(tensor, frame.path, frame.call, slot)
         self.calls_recorded += 1
 
@@ -1568,9 +2235,7 @@ class Session:
             frame.skipped = True
             return self.push(frame)
         inputs = call_slots(args, kwargs)
-        hosts = [(slot, tensor) + on_host(tensor) for slot, tensor in inputs]
-        digests = [hashlib.sha256(bytes_of(host)).hexdigest() if host is not None else None for _, _, host, _ in hosts]
-        frame.original = original = self.original_of(frame.path, parent, digests)
+        frame.original = original = self.original_of(frame.path, parent, [on_host(tensor)[0] for _, tensor in inputs])
         if original is not None:
             original.recomputed = True
             frame.call, frame.parent, frame.parent_call = original.call, original.parent, original.parent_call
@@ -1580,11 +2245,14 @@ class Session:
             self.put(tensor, "backward", "input", frame.path, call=frame.call, slot=slot, recompute=True)
         return self.push(frame)
 
-    def original_of(self, path, parent, digests):
+    def original_of(self, path, parent, hosts):
         """The forward call that is computed again: the one with the same inputs; else by its caller; else the latest."""
         calls = self.originals.get(path, [])
         waiting = [call for call in calls if not call.recomputed] or calls
-        same = [call for call in waiting if call.digests == digests]
+        if len(waiting) == 1:
+            return waiting[0]
+        same = [call for call in waiting if len(call.inputs) == len(hosts)
+                and all(host is not None and same_bits(host, record) for host, record in zip(hosts, call.inputs))]
         if parent is not None:
             below = [call for call in waiting if (call.parent, call.parent_call) == (parent.path, parent.call)]
             return next(iter([call for call in below if call in same] or below or same or waiting), None)
@@ -1771,7 +2439,7 @@ class Session:
         for tensor, parameter, fresh in before:
             if tensor.grad is not None and not fresh:
                 host, _ = on_host(tensor.grad)
-                if host is not None and hashlib.sha256(bytes_of(host)).hexdigest() != self.reduced.get(parameter):
+                if host is not None and not same_bits(host, self.reduced.get(parameter)):
                     self.put_parameter(tensor.grad, parameter, "optimizer", "grad")
         self.put_state(optimizer, owned, "@before")
 
@@ -1815,6 +2483,7 @@ class Session:
     def scaled(self, loss, result):
         """GradScaler.scale: remember what the loss was before."""
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and isinstance(result, torch.Tensor) and not self.capturing():
+            self.scaling = True
             self.unscaled[id(result)] = (weakref.ref(result), loss.detach().clone())
 
     @guarded
@@ -1822,6 +2491,7 @@ class Session:
         """GradScaler.step returned; it leaves the optimizer's step out when a gradient is not finite."""
         if self.writer is None:
             return
+        self.scaling = True
         self.scalar(self.numbered("loss_scale"), scaler.get_scale())
         if self.optimizer_steps == steps_before:
             self.scalar(self.numbered("skipped_step"), 1)
@@ -2327,8 +2997,9 @@ class Recorder:
     Under the command line's recorder it joins that recording, so that a script can use it in both cases.
     """
 
-    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False):
-        self.options = Options(out, steps, level, name, overwrite)
+    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, **selection):
+        """`selection`: modules, ranks, phases, write, every, like, budget, ring, band and noise, as the command line's options."""
+        self.options = Options(out, steps, level, name, overwrite, **selection)
         self.session, self.joined = None, False
 
     def start(self):
@@ -2488,7 +3159,7 @@ def children_recorded(options, environment):
     site = os.path.join(parent, ".%s.site-%s-%d" % (name, socket.gethostname(), os.getpid()))
     try:
         os.makedirs(site, exist_ok=True)
-        with open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
+        with io.open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
             file.write(SITECUSTOMIZE)
     except OSError as error:
         raise UsageError("cannot write to %s: %s" % (parent, error.strerror)) from None
@@ -2522,7 +3193,7 @@ def run_command(options, command):
                 break
             except KeyboardInterrupt:                             # the terminal has sent it to the command as well
                 continue
-    if not rank_folders(options.out):
+    if not options.plan and not rank_folders(options.out):
         say("nothing was recorded: no process below the command trained with PyTorch")
     return 128 - status if status < 0 else status
 
@@ -2548,7 +3219,7 @@ def script_code(arguments, as_module):
     if os.path.isdir(path):
         raise UsageError("%s is a folder; to record a command, put -- before it" % path)
     try:
-        with open(path, "rb") as file:
+        with io.open(path, "rb") as file:
             source = file.read()
     except OSError as error:
         hint = "; to record a command, put -- before it" if shutil.which(path) else ""
@@ -2582,7 +3253,7 @@ def run_script(options, arguments, as_module):
     failed = error if not isinstance(error, SystemExit) or error.code else None
     rank, _ = rank_from_environment()
     if active is not None:
-        if active.writer is None and (rank is not None or not rank_folders(options.out)):
+        if active.writer is None and not options.plan and options.selection.has_rank(rank or 0) and (rank is not None or not rank_folders(options.out)):
             say("nothing was recorded: no training forward or backward ran in this process")
         active.close(failed)
     elif rank is not None or not rank_folders(options.out):
@@ -2597,7 +3268,7 @@ def run_script(options, arguments, as_module):
 
 def split_arguments(argv):
     """(our options, "script" or "module" or "command" or None, what follows)."""
-    with_value = ("--out", "-o", "--steps", "--level", "--name")
+    with_value = ("--out", "-o", "--level", "--name") + tuple("--" + name for name in Selection.OPTIONS)
     position = 0
     while position < len(argv):
         argument = argv[position]
@@ -2624,9 +3295,31 @@ def main(argv=None):
                "  %(prog)s --out runs/one train.py --lr 0.1\n"
                "  %(prog)s --out runs/two --steps 0:2 -- torchrun --nproc_per_node 2 train.py --lr 0.1\n")
     parser.add_argument("-o", "--out", metavar="RUN", required=True, help="folder of the bundle; .forkpoint is added to it")
-    parser.add_argument("--steps", default="0:3", metavar="A:B",
-                        help="record the tensors of steps A to B-1, counted from 0 (default: 0:3); scalars are recorded in all steps")
-    parser.add_argument("--level", default="module", metavar="LEVEL", help="module: inputs, outputs and gradients of modules (default)")
+    chosen = parser.add_argument_group("what is recorded")
+    chosen.add_argument("--steps", metavar="LIST",
+                        help="steps whose tensors are recorded: half-open ranges and single ones, counted from 0, such as 0:3,100 (default: 0:3, or "
+                             "none with --ring or --every); scalars are recorded in all steps")
+    chosen.add_argument("--level", default="module", metavar="LEVEL",
+                        help="module: inputs, outputs and gradients of modules (default); op: every operator of forward and backward too")
+    chosen.add_argument("--modules", metavar="REGEX", help="only modules whose path matches somewhere, and their parameters; batch and loss always")
+    chosen.add_argument("--ranks", metavar="LIST", help="only these ranks, such as 0,3 or 0:4; the others leave nothing")
+    chosen.add_argument("--phases", metavar="LIST", help="only these phases: %s" % ", ".join(PHASES))
+    chosen.add_argument("--write", action="append", default=[], metavar="[PATTERN=]DETAIL",
+                        help="how much is written of the tensors whose name matches: full, sketch (statistics and up to 4096 elements), digest, "
+                             "fold (a sum over all bits) or none. PATTERN may hold * and ?, and one with a / is matched with PHASE/KIND/NAME. The last match "
+                             "counts. Repeatable: --write sketch --write 'layers.0.*=full' --write 'optimizer/*=digest'")
+    chosen.add_argument("--like", metavar="BUNDLE", help="record exactly the tensors, steps and details that another bundle has")
+    chosen.add_argument("--every", metavar="N", help="also at every N-th step: folds of batch, parameters and reduced gradients, for long runs")
+    chosen.add_argument("--budget", metavar="SIZE",
+                        help="limit for all ranks together, such as 4GiB: what does not fit is sketched only, by name, alike on all ranks, and listed")
+    chosen.add_argument("--plan", action="store_true",
+                        help="run two training steps, print what recording would take, by step and rank, and end there; nothing is written")
+    flight = parser.add_argument_group("flight recorder")
+    flight.add_argument("--ring", metavar="N",
+                        help="keep sketches of the last N steps in memory and write them when a loss or gradient norm is not finite or leaves its band, "
+                             "on SIGUSR1, or when the script ends with an exception")
+    flight.add_argument("--band", action="append", default=[], metavar="NAME=LOW:HIGH",
+                        help="band of loss, grad_norm or another scalar (default: around the median of the last values). Repeatable")
     parser.add_argument("--name", help="name of the run (default: the name of the folder)")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing recording")
     parser.add_argument("--version", action="version", version=VERSION)
@@ -2635,8 +3328,13 @@ def main(argv=None):
     if kind is None or not rest:
         parser.error("what is to be recorded? Give a script, -m MODULE, or -- COMMAND")
     try:
-        options = Options(given.out, given.steps, given.level, given.name, given.overwrite)
-        claim_output(options)
+        if given.like and given.steps:
+            raise UsageError("--like and --steps contradict each other: the other bundle says which steps")
+        steps = given.steps or ("none" if given.ring or given.every else "0:3")
+        options = Options(given.out, steps, given.level, given.name, given.overwrite, plan=given.plan,
+                          **{name: getattr(given, name) for name in Selection.OPTIONS if name != "steps"})
+        if not options.plan:
+            claim_output(options)
         if kind == "command":
             sys.exit(run_command(options, rest))
         run_script(options, rest, kind == "module")
