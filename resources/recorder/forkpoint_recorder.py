@@ -13,6 +13,10 @@ or, in a script or a notebook:
     with Recorder("runs/a", steps="0:3") as recorder:
         train()
 
+and to read it again:
+
+    forkpoint_recorder.open("runs/a.forkpoint")[0, "forward/output/head"]       step, name, rank (if there are several): a tensor
+
 The bundle is the folder runs/a.forkpoint; core/bundle/FORMAT.md is the authority of what is in it.
 
 How it works. Right after `import torch`, a few functions of PyTorch are replaced by wrappers that call the original and tell a Session what
@@ -985,7 +989,7 @@ class PlanWriter:
         full, sketch = planned_bytes(fields, host) if host is not None else (0, 0)
         self.bytes[fields["step"], fields["phase"], fields["kind"]] += self.LINE + {"full": full, "sketch": sketch}.get(detail, 0)
         self.tensors += 1
-        return None
+        return None if host is None else dict(fields, digest=hashlib.sha256(bytes_of(host)).hexdigest())
 
     def rank_json(self, value):
         pass
@@ -3052,6 +3056,218 @@ class Recorder:
         self.session.user_placement(name, placement)
 
 
+# ------------------------------------------------------------------------------------------------ reading a bundle
+
+
+class Sketch:
+    """What a sketch keeps: `values` of the elements at the flat indices `indices` of this rank's tensor of shape `shape`, and statistics."""
+
+    def __init__(self, record, indices, values):
+        self.record, self.indices, self.values = record, indices, values
+        self.shape, self.stats, self.fold = record["shape"], record.get("stats"), record.get("fold")
+
+    def __repr__(self):
+        return "<sketch of %s: %d elements of shape %s>" % (tensor_name(self.record), self.record["sketch"]["samples"], self.shape)
+
+
+def tensor_name(record):
+    """`phase/kind/name[#call][:slot]`, in a micro-step other than the first `mN/...`."""
+    name = "%s/%s/%s" % (record["phase"], record["kind"], join(record["module"], record.get("param") or ""))
+    name += "#%d" % record["call"] if record.get("call") else ""
+    name += ":" + record["slot"] if record.get("slot") else ""
+    name += "!recompute" if record.get("recompute") else ""
+    return "m%d/%s" % (record["micro"], name) if record.get("micro") else name
+
+
+def zstd_decompressor():
+    """A function (bytes, raw size) -> bytes, from whatever this Python has."""
+    for module in ("compression.zstd", "zstandard", "pyzstd"):
+        try:
+            found = importlib.import_module(module)
+        except ImportError:
+            continue
+        if module == "zstandard":
+            return lambda data, size: found.ZstdDecompressor().decompress(data, max_output_size=size)
+        return lambda data, size: found.decompress(data)
+    from ctypes import util
+    for name in filter(None, (util.find_library("zstd"), "libzstd.so.1")):
+        with contextlib.suppress(OSError, AttributeError, TypeError):
+            function = ctypes.CDLL(name).ZSTD_decompress
+            function.restype, function.argtypes = ctypes.c_size_t, (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
+
+            def decompress(data, size):
+                out = ctypes.create_string_buffer(max(1, size))
+                return out.raw[:size] if function(out, size, bytes(data), len(data)) == size else b""
+            return decompress
+    raise RuntimeError("this tensor is compressed with zstd, which this Python cannot read: pip install zstandard, or install libzstd")
+
+
+class Bundle:
+    """A bundle, opened for reading with open(): `bundle[step, name, rank]` is a tensor.
+
+    `name` is `PHASE/KIND/NAME`, as in "forward/output/layers.0"; a part of it is enough where it is unique ("layers.0.weight" of phase start).
+    `rank` may be left out if there is one rank only. What is returned is a torch.Tensor if PyTorch can be imported, else a numpy array, else a
+    memoryview.
+    """
+
+    def __init__(self, path):
+        path = os.fspath(path)
+        if not os.path.isdir(path) and os.path.isdir(path + ".forkpoint"):
+            path += ".forkpoint"
+        self.path, self.folders = path, rank_folders(path)
+        if not self.folders:
+            raise FileNotFoundError("%s is no bundle: there is no rank folder in it" % path)
+        self.ranks = [int(name[4:]) for name in self.folders]
+        self.records, self.scalars, self.info = {}, {}, {}
+        for rank, folder in zip(self.ranks, self.folders):
+            self.records[rank], self.scalars[rank] = self.lines(folder, "tensors.jsonl"), self.lines(folder, "scalars.jsonl")
+            with contextlib.suppress(OSError, ValueError), io.open(os.path.join(path, folder, "rank.json"), encoding="utf-8") as file:
+                self.info[rank] = json.load(file)
+            if self.info.get(rank, {}).get("version", FORMAT_VERSION)[0] > FORMAT_VERSION[0]:
+                raise ValueError("%s was written in format %s; this file reads %d.x" % (path, self.info[rank]["version"], FORMAT_VERSION[0]))
+        self.decompress = None
+
+    def lines(self, folder, name):
+        result = []
+        with contextlib.suppress(FileNotFoundError), io.open(os.path.join(self.path, folder, name), "rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):                          # a torn last line does not count
+                    with contextlib.suppress(ValueError):
+                        result.append(json.loads(line))
+        return result
+
+    @property
+    def steps(self):
+        return sorted({record["step"] for records in self.records.values() for record in records})
+
+    def names(self, step, rank=None):
+        """Names of all tensors of a step, in the order in which they were made."""
+        records = [record for record in self.records[self.only_rank(rank)] if record["step"] == step]
+        return [tensor_name(record) for record in sorted(records, key=lambda record: record["order"])]
+
+    def only_rank(self, rank):
+        if rank is None:
+            if len(self.ranks) > 1:
+                raise KeyError("%s has the ranks %s: which one?" % (self.path, ", ".join(map(str, self.ranks))))
+            return self.ranks[0]
+        if rank not in self.records:
+            raise KeyError("%s has no rank %s; it has %s" % (self.path, rank, ", ".join(map(str, self.ranks))))
+        return rank
+
+    def record(self, step, name, rank=None):
+        """The record (a dictionary, FORMAT.md section 6) of a tensor."""
+        records = [record for record in self.records[self.only_rank(rank)] if record["step"] == step]
+        if not records:
+            raise KeyError("step %s was not recorded; steps: %s" % (step, ", ".join(map(str, self.steps))))
+        full = [(tensor_name(record), record) for record in records]
+        found = [item for item in full if item[0] == name] or [item for item in full if item[0].endswith("/" + name)]
+        if not found:
+            near = [known for known, _ in full if name.split("/")[-1] in known][:5] or [known for known, _ in full][:5]
+            raise KeyError("step %s has no tensor %s; it has %s, ..." % (step, name, ", ".join(near)))
+        if len(found) > 1:
+            raise KeyError("step %s has several tensors %s: %s" % (step, name, ", ".join(known for known, _ in found[:8])))
+        return found[0][1]
+
+    def __getitem__(self, key):
+        if not isinstance(key, tuple) or len(key) not in (2, 3):
+            raise KeyError("bundle[step, name] or bundle[step, name, rank]")
+        record, rank = self.record(*key), self.only_rank(key[2] if len(key) == 3 else None)
+        if record.get("not_observed"):
+            raise LookupError("%s was not observed: %s" % (tensor_name(record), record["not_observed"]))
+        if record.get("detail", "full") != "full":
+            raise LookupError("only a %s of %s was recorded%s" % (record["detail"], tensor_name(record),
+                                                                  ": use .sketch(step, name, rank)" if record["detail"] == "sketch" else ""))
+        return as_tensor(self.data(record, rank), record["dtype"], record["shape"])
+
+    def sketch(self, step, name, rank=None):
+        """The Sketch of a tensor that was recorded as one. Its indices need PyTorch; without it they are None."""
+        record = self.record(step, name, rank)
+        if "sketch" not in record:
+            raise LookupError("%s was not recorded as a sketch" % tensor_name(record))
+        kept = dict(record, shape=[record["sketch"]["samples"]], **{key: record["sketch"].get(key) for key in ("file", "offset")})
+        values = as_tensor(self.data(kept, self.only_rank(rank)), record["dtype"], kept["shape"])
+        indices = None
+        with contextlib.suppress(ImportError):
+            use_torch()
+            indices = Piece(record["shape"], record.get("global_shape"), record.get("global_offset")).samples()
+        return Sketch(record, indices, values)
+
+    def data(self, record, rank):
+        """The raw bytes of a record."""
+        item = ITEM_SIZES[record["dtype"]]
+        size = item
+        for length in record["shape"]:
+            size *= length
+        if not record.get("file"):
+            if size:
+                raise LookupError("%s has no bytes" % tensor_name(record))
+            return bytearray()
+        if os.path.basename(record["file"]) != record["file"] or record["file"] in ("", ".", ".."):
+            raise ValueError("%s: a bundle's files have plain names" % record["file"])
+        frame_size, result = record.get("frame_size") or 1 << 20, bytearray()
+        with io.open(os.path.join(self.path, "rank%05d" % rank, record["file"]), "rb") as file:
+            file.seek(record["offset"])
+            if (record.get("codec") or "raw") == "raw":
+                stored = [min(frame_size, size - begin) for begin in range(0, size, frame_size)]
+            elif record["codec"] == "zstd":
+                stored = record["frames"]
+                self.decompress = self.decompress or zstd_decompressor()
+            else:
+                raise ValueError("%s: codec %s is unknown to this version" % (tensor_name(record), record["codec"]))
+            for length in stored:
+                frame, raw = file.read(length), min(frame_size, size - len(result))
+                if record.get("codec") == "zstd":
+                    frame = self.decompress(frame, raw)
+                if len(frame) != raw:
+                    raise ValueError("%s: its bytes are damaged, or missing from %s" % (tensor_name(record), record["file"]))
+                result += unshuffled(frame, item) if record.get("filter") == "shuffle" else frame
+        if len(result) != size:
+            raise ValueError("%s: %d bytes are there, %d are needed" % (tensor_name(record), len(result), size))
+        return result
+
+
+ITEM_SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1, "int64": 8, "int32": 4, "int16": 2,
+              "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16}
+
+
+def unshuffled(frame, item):
+    """Undo the filter `shuffle` of one frame."""
+    count, result = len(frame) // item, bytearray(frame)
+    for place in range(item):
+        result[place:count * item:item] = frame[place * count:(place + 1) * count]
+    return result
+
+
+def use_torch():
+    global torch
+    if torch is None:
+        import torch as imported
+        torch = imported
+
+
+def as_tensor(data, dtype, shape):
+    try:
+        use_torch()
+        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device="cpu")
+        if data:
+            ctypes.memmove(tensor.data_ptr(), (ctypes.c_char * len(data)).from_buffer(data), len(data))
+        return tensor
+    except (ImportError, AttributeError):                         # without PyTorch, or one that lacks the type
+        pass
+    names = {"bool": "?", "complex64": "c8", "complex128": "c16"}
+    try:
+        import numpy
+        return numpy.frombuffer(data, dtype=numpy.dtype(names.get(dtype, dtype))).reshape(shape)
+    except (ImportError, TypeError):                              # numpy has no bfloat16
+        pass
+    code = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint8": "B", "bool": "?"}.get(dtype)
+    view = memoryview(data)
+    return view.cast(code, shape) if code and all(shape) and shape else view
+
+
+# ------------------------------------------------------------------------------------------------ before PyTorch is there
+
+
 class TorchFinder(importlib.abc.MetaPathFinder):
     """Calls `installed()` right after PyTorch has been imported, whoever imports it."""
 
@@ -3341,6 +3557,11 @@ def main(argv=None):
     except UsageError as error:
         say(error)
         sys.exit(2)
+
+
+def open(path):
+    """Open a bundle for reading: forkpoint_recorder.open("runs/a.forkpoint")[0, "forward/output/head", 0] is a tensor."""
+    return Bundle(path)
 
 
 if __name__ == "__main__":
