@@ -44,6 +44,7 @@ Json metricsJson(const diagnose::LaneMeasurement& lane)
     const auto& s = lane.statistics;
     Json out { { "measured_on", lane.ofUpdate ? "update" : "value" },
                { "count", s.count },
+               { "sampled", lane.sampled > 0 },
                { "max_abs", number(s.maxAbs.value) },
                { "max_rel", number(s.maxRel.value) },
                { "mean_abs", number(s.meanAbs) },
