@@ -267,6 +267,8 @@ class Selection:
         detail = {"selected": "full", "ring": "sketch", "every": "fold"}[mode]
         if mode != "every":
             for pattern, wanted in self.rules:
+                if kind == "batch" and "/" not in pattern:
+                    continue                                      # batches are small, and say which rows are which
                 names = ["%s/%s/%s" % (phase, kind, n) for n in (name, normalised(name))] if "/" in pattern else [name, normalised(name)]
                 if any(fnmatch.fnmatchcase(n, pattern) for n in names):
                     detail = wanted if mode == "selected" else max(wanted, "sketch", key=DETAILS.index)
@@ -1519,6 +1521,7 @@ class Local(threading.local):
         self.quiet = 0                                            # > 0: inside a loader, whose transforms may be modules
         self.busy = False                                         # inside the recorder
         self.optimizers = []                                      # whose step is running
+        self.operators = False                                    # operators are watched
 
 
 def guarded(method):
@@ -1561,6 +1564,7 @@ class Session:
             self.argv[0] = os.path.basename(self.argv[0])
         self.created = utc_now()
         self.selection, self.mode, self.budget = options.selection, None, None
+        self.noise = Noise() if options.noise else None
         self.step_began, self.recorded_seconds = time.perf_counter(), 0.0
         self.triggers, self.history, self.scaling = [], collections.defaultdict(lambda: collections.deque(maxlen=64)), False
         self.ring = collections.deque(maxlen=max(1, self.selection.ring))         # (step, what would have been written)
@@ -1618,6 +1622,7 @@ class Session:
         self.batches_put = 0
         self.reentrant = False
         self.edges = set()
+        self.operator_counts, self.operator_places = collections.Counter(), {}
         self.flow.clear()
 
     def miss(self, what, why):
@@ -1761,6 +1766,8 @@ class Session:
             value["error"] = self.error
         if self.triggers:
             value["triggers"] = self.triggers
+        if self.noise is not None:
+            value["noise"] = {"what": self.noise.what or "nothing yet", "ulps": 1, "tensors": self.noise.tensors}
         value.update(self.description.fields())
         missing = [{"what": what, "why": self.masker.text(why), "count": count} for (what, why), count in self.missed.items()]
         if self.flow.given_up:
@@ -2262,6 +2269,87 @@ class Session:
             return next(iter([call for call in below if call in same] or below or same or waiting), None)
         return (same or waiting or [None])[-1]
 
+    # -- operators
+
+    def operators_around(self, outermost):
+        """What to enter around an outermost module call, a loss function or backward, so that its operators are seen."""
+        if self.options.level != "op" or self.mode != "selected" or self.writer is None or self.dead or self.local.operators:
+            return contextlib.nullcontext()
+        if outermost is not None and any(type(m).__name__ == "OptimizedModule" or getattr(m, "_compiled_call_impl", None) is not None
+                                         for m in outermost.modules()):
+            self.miss("operators of compiled modules", "a compiler that is watched compiles nothing")
+            return contextlib.nullcontext()
+        return self.watched_operators()
+
+    @contextlib.contextmanager
+    def watched_operators(self):
+        self.local.operators = True
+        try:
+            with operator_mode(self):
+                yield
+        finally:
+            self.local.operators = False
+
+    @guarded
+    def operator_called(self, function, args, kwargs):
+        if not self.recording or self.capturing():
+            return None
+        schema, phase = function._schema, "backward" if self.in_backward else "forward"
+        path = self.operator_module(phase)
+        key = (phase, path, schema.name)
+        number, self.operator_counts[key] = self.operator_counts[key], self.operator_counts[key] + 1
+        found = []
+        line = {"type": "op", "step": self.step, "micro": self.micro, "phase": phase, "module": path, "op": schema.name, "schema": str(schema),
+                "call": number, "order": self.writer.order(),
+                "arguments": [operator_value(value, str(place), found) for place, value in enumerate(args)],
+                "keywords": {name: operator_value(value, name, found) for name, value in kwargs.items()}}
+        if schema.name.startswith("aten::") and not only_aliases(schema):
+            for slot, tensor in found:
+                self.put_operand(line, "input", slot, tensor)
+        return line
+
+    @guarded
+    def operator_returned(self, function, line, result):
+        found = []
+        values = result if isinstance(result, (list, tuple)) else [result]
+        line["returns"] = [operator_value(value, str(place), found) for place, value in enumerate(values)]
+        if line["op"].startswith("aten::") and not only_aliases(function._schema):
+            for slot, tensor in found:
+                self.put_operand(line, "output", slot, tensor)
+        self.writer.graph(**line)
+
+    def put_operand(self, line, kind, slot, tensor):
+        name = "%s/%s" % (line["module"], line["op"]) if line["module"] else line["op"]
+        self.put(tensor, line["phase"], kind, name, call=line["call"], slot=slot, level="op")
+
+    def operator_module(self, phase):
+        """Path of the module that an operator belongs to; in backward, that of the forward operator whose autograd node runs."""
+        if phase == "forward":
+            frame = next((frame for frame in reversed(self.local.stack) if frame.recorded and frame.path is not None), None)
+            path = frame.path if frame is not None else ""
+            with contextlib.suppress(AttributeError):
+                self.operator_places[torch.autograd._get_sequence_nr() - 1] = path
+            return path
+        with contextlib.suppress(AttributeError):
+            node = torch._C._current_autograd_node()
+            if node is not None:
+                return self.operator_places.get(node._sequence_nr(), "")
+        return ""
+
+    # -- noise
+
+    def disturbed_batch(self, batch):
+        if self.noise is None or self.dead:
+            return batch
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            return self.noise.batch(batch)
+
+    def disturbed_output(self, module, output):
+        if self.dead or self.local.quiet:
+            return output
+        paths = self.names.paths(module)
+        return self.noise.output(module, paths[0] if paths else "", output, (self.step, self.micro), bool(self.in_backward))
+
     # -- backward
 
     @guarded
@@ -2715,6 +2803,119 @@ def loader_options(loader):
     return {key: value for key, value in values.items() if value is not None}
 
 
+# ------------------------------------------------------------------------------------------------ noise runs
+
+
+def moved_by_one_ulp(tensor):
+    """A copy with every finite element other than 0 moved by one unit in the last place: away from zero where bit 1 of a(index) is set."""
+    flat = tensor.detach().contiguous().reshape(-1)
+    bits = flat.view(getattr(torch, FLOAT_LAYOUT[str(tensor.dtype).replace("torch.", "")][0]))
+    steps = ((fold_weights() & 2) - 1).to(bits.dtype).to(bits.device)
+    steps = steps.repeat(-(-flat.numel() // BLOCK))[:flat.numel()]
+    result = (bits + steps).view(flat.dtype)
+    keep = (flat == 0) | ~torch.isfinite(flat) | ~torch.isfinite(result)
+    return torch.where(keep, flat, result).reshape(tensor.shape)
+
+
+class Noise:
+    """--noise: moves by one ULP what a healthy change of layout rounds otherwise. The one part of the recorder that changes numbers."""
+
+    def __init__(self):
+        self.what, self.tensors = None, 0
+        self.micro, self.module, self.again = None, None, False
+
+    def movable(self, tensor):
+        return isinstance(tensor, torch.Tensor) and str(tensor.dtype).replace("torch.", "") in FLOAT_LAYOUT and tensor.numel() > 0 \
+            and not hasattr(tensor, "_local_tensor")
+
+    def batch(self, value, depth=0):
+        """The batch with its floating-point tensors moved; containers are made anew, because a dataset may own the old ones."""
+        if self.movable(value):
+            self.what, self.tensors = "batch", self.tensors + 1
+            return moved_by_one_ulp(value)
+        if depth < MAX_NESTING:
+            if isinstance(value, dict):
+                new = {key: self.batch(item, depth + 1) for key, item in value.items()}
+                return new if type(value) is dict else self.refilled(value, new)
+            if isinstance(value, tuple) and hasattr(value, "_fields"):
+                return type(value)(*(self.batch(item, depth + 1) for item in value))
+            if type(value) in (list, tuple):
+                return type(value)(self.batch(item, depth + 1) for item in value)
+        return value
+
+    @staticmethod
+    def refilled(value, new):
+        for key, item in new.items():
+            value[key] = item
+        return value
+
+    def output(self, module, path, output, micro, in_backward):
+        """The output of a module call: that of the first one in a micro-step is moved, if no batch was; and again when it is recomputed."""
+        if self.what == "batch" or not self.movable(output):
+            return output
+        if in_backward:
+            if self.again or self.module is None or self.module() is not module:
+                return output
+            self.again = True
+        else:
+            if self.micro == micro or not torch.is_grad_enabled():
+                return output
+            self.micro, self.module, self.again = micro, weakref.ref(module), False
+            self.what, self.tensors = self.what or path or type(module).__name__, self.tensors + 1
+        return output + (moved_by_one_ulp(output) - output.detach())
+
+
+# ------------------------------------------------------------------------------------------------ operators
+
+
+def operator_value(value, slot, found):
+    """An argument as FORMAT.md, section 6.2 writes it; tensors are appended to `found` with their slots."""
+    if isinstance(value, torch.Tensor):
+        found.append((slot, value))
+        return {"tensor": slot}
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, float)):
+        return int(value) if isinstance(value, int) else float(value)
+    if isinstance(value, (list, tuple)):
+        return [operator_value(item, "%s.%d" % (slot, place) if slot else str(place), found) for place, item in enumerate(value)]
+    for kind, name in ((torch.dtype, "dtype"), (torch.device, "device"), (torch.layout, "layout"), (torch.memory_format, "memory_format")):
+        if isinstance(value, kind):
+            return {name: str(value).replace("torch.", "")}
+    if type(value).__name__ == "SymInt":
+        return int(value)
+    return {"other": type(value).__name__}
+
+
+def only_aliases(schema):
+    """Whether an operator returns nothing but views of its inputs, and changes none."""
+    written = [argument for argument in schema.arguments if argument.alias_info is not None and argument.alias_info.is_write]
+    return not written and bool(schema.returns) and all(item.alias_info is not None for item in schema.returns)
+
+
+def operator_mode(session):
+    """A TorchDispatchMode that tells `session` of every operator; to be entered around what is observed."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    numbers_for_tensors = not hasattr(torch, "compiler")          # 1.13 passes Python numbers where the schema says Tensor
+
+    class OperatorMode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, kinds, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if numbers_for_tensors:
+                args = tuple(torch.scalar_tensor(value, dtype=torch.float64 if isinstance(value, float) else torch.int64)
+                             if isinstance(value, (int, float)) and not isinstance(value, bool) and str(argument.type) == "Tensor" else value
+                             for value, argument in zip(args, function._schema.arguments))
+            if session.dead or session.local.busy or session.local.quiet:
+                return function(*args, **kwargs)
+            line = session.operator_called(function, args, kwargs)
+            result = function(*args, **kwargs)
+            if line is not None:
+                session.operator_returned(function, line, result)
+            return result
+
+    return OperatorMode()
+
+
 # ------------------------------------------------------------------------------------------------ wrappers around PyTorch
 
 
@@ -2747,14 +2948,14 @@ class Patches:
         self.undo = []
 
     def install(self):
-        for part in (self.modules, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp):
+        for part in (self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp):
             try:
                 part()
             except Exception as error:                            # a PyTorch that lacks one of them is still worth recording
                 self.session.miss("everything that %s would show" % part.__name__, "%s: %s" % (type(error).__name__, error))
 
     def modules(self):
-        session, local = self.session, self.session.local
+        session, local, ops = self.session, self.session.local, self.session.options.level == "op"
         original = torch.nn.Module.__call__
         is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
         tracing = torch._C._get_tracing_state
@@ -2765,9 +2966,16 @@ class Patches:
                 return original(self, *args, **kwargs)
             frame = session.enter(self, args, kwargs)
             if frame is None:
-                return original(self, *args, **kwargs)
-            try:
                 output = original(self, *args, **kwargs)
+                return output if session.noise is None else session.disturbed_output(self, output)
+            try:
+                if ops and len(local.stack) == 1:
+                    with session.operators_around(self):
+                        output = original(self, *args, **kwargs)
+                else:
+                    output = original(self, *args, **kwargs)
+                if session.noise is not None:
+                    output = session.disturbed_output(self, output)
                 if frame.recorded:
                     session.leave(frame, output)
                 return output
@@ -2775,6 +2983,24 @@ class Patches:
                 session.unwind(frame)
 
         self.replace(torch.nn.Module, "__call__", __call__)
+
+    def losses(self):
+        """At level op: loss functions are seen also where no module calls them."""
+        session = self.session
+        if session.options.level != "op":
+            return
+
+        def make(original):
+            def loss(*args, **kwargs):
+                if session.local.stack or session.in_backward or not torch.is_grad_enabled():
+                    return original(*args, **kwargs)
+                with session.operators_around(None):
+                    return original(*args, **kwargs)
+            return loss
+
+        for name in sorted(vars(torch.nn.functional)):
+            if name.endswith("_loss") or name in ("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"):
+                self.replace_function(torch.nn.functional, name, make)
 
     def autograd(self):
         session = self.session
@@ -2794,7 +3020,8 @@ class Patches:
                 session.enter_backward(tensors)
                 session.in_backward += 1
                 try:
-                    return original(tensors, *args, **kwargs)
+                    with session.operators_around(None):
+                        return original(tensors, *args, **kwargs)
                 finally:
                     session.in_backward -= 1
                     session.leave_backward()
@@ -2942,6 +3169,7 @@ class Patches:
             ids = self.__dict__.get("_forkpoint_ids")
             ids = ids.popleft() if ids and getattr(self, "_in_order", True) else None
             ids = list(ids) if isinstance(ids, (list, tuple)) and all(type(i) is int for i in ids) else None
+            batch = session.disturbed_batch(batch)
             session.batch_fetched(self.__dict__.get("_forkpoint_loader"), batch, ids)
             return batch
 
@@ -3538,6 +3766,9 @@ def main(argv=None):
                         help="band of loss, grad_norm or another scalar (default: around the median of the last values). Repeatable")
     parser.add_argument("--name", help="name of the run (default: the name of the folder)")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing recording")
+    parser.add_argument("--noise", action="store_true",
+                        help="disturb the training by one unit in the last place, in each batch or else in the first activations: a noise run, for "
+                             "forkpoint-cli compare --noise; the bundle says so")
     parser.add_argument("--version", action="version", version=VERSION)
     own, kind, rest = split_arguments(sys.argv[1:] if argv is None else argv)
     given = parser.parse_args(own)
@@ -3547,7 +3778,7 @@ def main(argv=None):
         if given.like and given.steps:
             raise UsageError("--like and --steps contradict each other: the other bundle says which steps")
         steps = given.steps or ("none" if given.ring or given.every else "0:3")
-        options = Options(given.out, steps, given.level, given.name, given.overwrite, plan=given.plan,
+        options = Options(given.out, steps, given.level, given.name, given.overwrite, noise=given.noise, plan=given.plan,
                           **{name: getattr(given, name) for name in Selection.OPTIONS if name != "steps"})
         if not options.plan:
             claim_output(options)

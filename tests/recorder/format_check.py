@@ -185,6 +185,7 @@ class Check:
 
     def graph(self, folder, orders):
         modules, calls, backwards, edges, ties = {}, {}, [], [], []
+        self.operators = set()
         last = -1
         for where, line in self.lines(folder + "/graph.jsonl"):
             kind = line.pop("type", None)
@@ -223,6 +224,14 @@ class Check:
                 for end in ("from", "to"):
                     self.keys(where, line.get(end, {}), {"module": str, "call": int, "slot": str})
                 edges.append((where, line))
+            elif kind == "op":
+                self.keys(where, line, {"step": int, "micro": int, "phase": str, "module": str, "op": str, "schema": str, "call": int, "order": int,
+                                        "arguments": list, "keywords": dict, "returns": list})
+                key = (line.get("step"), line.get("micro"), line.get("phase"), line.get("module"), line.get("op"), line.get("call"))
+                if key in self.operators or not str(line.get("schema")).startswith(str(line.get("op"))):
+                    self.wrong(where, "operator %r twice, or schema %r" % (key, line.get("schema")))
+                self.operators.add(key)
+                orders[line.get("order")] += 1
             elif kind == "tie":
                 self.keys(where, line, {"names": list})
                 ties.append(line.get("names"))
@@ -264,7 +273,7 @@ class Check:
             ids.add(line.get("id"))
             orders[line.get("order")] += 1
             self.record(where, line, modules, calls)
-            key = tuple(line.get(k) or 0 for k in ("step", "micro", "phase", "kind", "module", "param", "call", "slot", "recompute"))
+            key = tuple(line.get(k) or 0 for k in ("step", "micro", "phase", "kind", "level", "module", "param", "call", "slot", "recompute"))
             if key in seen:
                 self.wrong(where, "recorded twice: %r" % (key,))
             seen.add(key)
@@ -272,6 +281,12 @@ class Check:
 
     def record(self, where, line, modules, calls):
         phase, kind, module = line.get("phase"), line.get("kind"), line.get("module")
+        if line.get("level") == "op":
+            path, _, name = str(module).rpartition("/")
+            key = (line.get("step"), line.get("micro"), phase, path, name, line.get("call") or 0)
+            if key not in self.operators or kind not in ("input", "output"):
+                self.wrong(where, "%s of an operator that is not in the graph: %r" % (kind, key))
+            return
         expected = RECORDS.get((phase, kind))
         if expected is None:
             self.wrong(where, "kind %r in phase %r" % (kind, phase))
