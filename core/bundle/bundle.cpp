@@ -68,7 +68,8 @@ Result<TensorSourcePtr> Bundle::sourceOf(const RankData& rank, const TensorRecor
             return memorySource(record.dtype, record.shape, {});
         if (record.detail != Detail::Full && !(record.sketch && record.sketch->samples > 0 && !record.sketch->bytes))
             return fail(ErrorCode::NotFound,
-                        fmt::format("of {} only a {} was recorded: record it with --write full to see its values", describe(record), name(record.detail)),
+                        fmt::format("of {} only a {} was recorded: record it with --write full to see its values", describe(record),
+                                    bundle::name(record.detail)),
                         label);
         return fail(ErrorCode::NotFound,
                     fmt::format("{} was recorded without its bytes, or they are damaged: see the bundle's problems", describe(record)),

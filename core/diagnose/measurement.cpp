@@ -131,6 +131,16 @@ Result<TensorSourcePtr> openPlaces(const bundle::Bundle& bundle, const Assembly&
     return places ? align::openAt(bundle, assembly, *places) : open(bundle, assembly);
 }
 
+/// The extrema were found among the samples: say where they are in the tensor.
+void backInPlace(metrics::PairStatistics& statistics, const std::optional<std::vector<std::int64_t>>& places)
+{
+    for (auto* extremum : { &statistics.maxAbs, &statistics.maxRel }) {
+        if (places && extremum->index >= 0) {
+            extremum->index = (*places)[static_cast<std::size_t>(extremum->index)];
+        }
+    }
+}
+
 /// Why nothing can be measured: one side has no values, or none at places that the other side has.
 Error notComparable(const Lane& lane)
 {
@@ -139,7 +149,7 @@ Error notComparable(const Lane& lane)
             for (const auto& part : row) {
                 if ((part.record->detail == bundle::Detail::Digest || part.record->detail == bundle::Detail::Fold) && !part.record->bytes) {
                     return { ErrorCode::NotFound,
-                             fmt::format("the bits differ, or cannot be told equal; by how much is not known: only a {} was recorded", name(part.record->detail)),
+                             fmt::format("the bits differ, or cannot be told equal; by how much is not known: only a {} was recorded", bundle::name(part.record->detail)),
                              {} };
                 }
             }
@@ -259,6 +269,7 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
         return tl::unexpected(plain.error());
     }
     out.statistics = std::move(*plain);
+    backInPlace(out.statistics, places);
     if (!startA || !startB) {
         return out;
     }
@@ -274,6 +285,7 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
     }
     out.ofUpdate = true;
     out.statistics = std::move(*update);
+    backInPlace(out.statistics, places);
     return out;
 }
 

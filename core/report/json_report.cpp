@@ -44,7 +44,6 @@ Json metricsJson(const diagnose::LaneMeasurement& lane)
     const auto& s = lane.statistics;
     Json out { { "measured_on", lane.ofUpdate ? "update" : "value" },
                { "count", s.count },
-               { "sampled", lane.sampled > 0 },
                { "max_abs", number(s.maxAbs.value) },
                { "max_rel", number(s.maxRel.value) },
                { "mean_abs", number(s.meanAbs) },
@@ -61,6 +60,9 @@ Json metricsJson(const diagnose::LaneMeasurement& lane)
                { "zero_mismatch", s.zeroMismatch },
                { "nan_both", s.nanBoth },
                { "inf_both_equal", s.infBothEqual } };
+    if (lane.sampled > 0) {
+        out["sampled"] = lane.sampled;
+    }
     if (!lane.sameBytes) {
         out["max_abs_at"] = extremum(s.maxAbs);
         out["max_rel_at"] = extremum(s.maxRel);

@@ -1089,7 +1089,8 @@ class Names:
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
         self.optimized = set()                                    # ids of all parameters that an optimizer has
-        self.sharded = False                                      # FSDP was seen
+        self.flat = False                                         # FSDP1 was seen: parameters are flat pieces
+        self.spread = False                                       # parameters are DTensors (FSDP2, tensor parallel)
         self.ddp = []                                             # weak references of the DistributedDataParallel modules found
 
     def paths(self, module):
@@ -1220,8 +1221,10 @@ class Names:
                     names.setdefault(id(parameter), (parameter, []))[1].append(join(path, name))
             if isinstance(module, torch.nn.parallel.DistributedDataParallel):
                 wrappers.append(module)
-            if any(cls.__name__ in ("FullyShardedDataParallel", "FSDPModule") for cls in type(module).__mro__):
-                self.sharded = True
+            if any(cls.__name__ == "FullyShardedDataParallel" for cls in type(module).__mro__):
+                self.flat = True
+            if any(hasattr(parameter, "_local_tensor") for parameter in module._parameters.values()):
+                self.spread = True
         for wrapper in wrappers:
             self.mark_replicated(wrapper)
         for parameter, known_by in names.values():
@@ -1483,13 +1486,13 @@ class Frame:
     """A module call that is running."""
 
     __slots__ = ("module", "path", "call", "recorded", "recompute", "parent", "parent_call", "deferred", "skipped", "graded", "original",
-                 "training", "source")
+                 "training", "source", "spread")
 
     def __init__(self, module, path=None, recorded=False):
         self.module, self.path, self.recorded = module, path, recorded
         self.call = 0
         self.recompute = self.skipped = False
-        self.parent = self.parent_call = self.deferred = self.original = self.source = None
+        self.parent = self.parent_call = self.deferred = self.original = self.source = self.spread = None
         self.graded = True                                        # autograd was on
         self.training = getattr(module, "training", True)
 
@@ -1594,6 +1597,8 @@ class Session:
         self.declared = []                                        # (pattern, placement) of the user
         self.early = []                                           # scalars from before the first forward
         self.first_update = False
+        self.spread_hooks, self.whole_owners, self.whole_parameters = [], set(), {}
+        self.chunks, self.in_chunk = {}, False                    # of a pipeline's schedule
         self.clear_step()
 
     # -- the state
@@ -1610,6 +1615,7 @@ class Session:
         self.updated_parameters, self.buffers_written = set(), False
         self.entered = set()                                      # optimizers whose step this one has
         self.scalar_names = collections.Counter()
+        self.chunks = {}
         self.clear_micro()
 
     def clear_micro(self):
@@ -1702,11 +1708,37 @@ class Session:
         lines.append("  Upper bound: equal bytes are written once. Nothing was recorded, and the training was ended here.")
         say("\n".join(lines))
 
+    MICRO_STATE = ("counts", "originals", "held", "gradients", "gradients_seen", "outputs_seen", "views", "unscaled", "batches_put", "reentrant",
+                   "edges", "operator_counts", "operator_places", "flow")
+
+    @guarded
+    def chunk(self, number):
+        """A pipeline's schedule runs forward or backward of micro-batch `number`; several are under way at once."""
+        self.in_chunk = True
+        if self.updated and not self.local.optimizers and not self.manual:
+            self.updated = False
+            self.begin_step(self.step + 1)
+        self.micro_done = False
+        if number != self.micro:
+            self.release_held()
+            self.chunks[self.micro] = {name: getattr(self, name) for name in self.MICRO_STATE}
+            self.micro, state = number, self.chunks.pop(number, None)
+            if state is None:
+                self.flow = Flow()
+                self.clear_micro()
+            else:
+                self.__dict__.update(state)
+
     def remove_hooks(self):
         for parameter in self.names.parameters.values():
             if parameter.hook is not None:
                 parameter.hook.remove()
                 parameter.hook = None
+        for parameter in self.whole_parameters.values():
+            parameter.hook.remove()
+        for hook in self.spread_hooks:
+            hook.remove()
+        self.spread_hooks, self.whole_parameters = [], {}
 
     # -- becoming a rank
 
@@ -2108,8 +2140,10 @@ class Session:
         if fresh:
             self.names.refresh()
             self.hook_parameters()
-            if self.names.sharded:
-                self.missed["local gradients under FSDP", "it reduces them before a parameter has them"] = 1
+            if self.names.flat:
+                self.missed["local gradients under FullyShardedDataParallel", "it reduces them before a parameter has them"] = 1
+            if self.names.spread:
+                self.watch_spread([living for _, living in fresh])
             for wrapper in [ref() for ref in self.names.ddp[len(self.ddp_options):]]:
                 self.ddp_options.append(ddp_options(wrapper, self.comm_hooks.get(id(wrapper))))
         for root, living in fresh:
@@ -2118,6 +2152,71 @@ class Session:
             self.put_buffers(living, "start")
         if module is not None:
             self.names.root_of(module).used_in = self.step
+
+    # -- parameters that are spread over ranks (DTensor)
+
+    def watch_spread(self, roots):
+        """FSDP2 puts whole parameters into its modules for the time of a call: their gradients are the local ones. And a module's own hooks
+        turn what tensor parallelism computed into plain tensors: a global hook sees it before."""
+        compiled = any(type(module).__name__ == "OptimizedModule" for root in roots for module in root.modules())
+        if compiled:
+            self.miss("local gradients and placements of activations", "hooks would change what the compiler makes of the modules")
+            return
+        ref = weakref.ref(self)
+        if not self.spread_hooks:
+            def seen(module, args, output):
+                session = ref()
+                if session is not None and not session.dead:
+                    session.spread_output(module, output)
+            self.spread_hooks.append(torch.nn.modules.module.register_module_forward_hook(seen))
+        for module in {id(m): m for root in roots for m in root.modules()}.values():
+            if any(cls.__name__ == "FSDPModule" for cls in type(module).__mro__):
+                self.whole_owners.update(id(m) for m in module.modules())
+
+        def called(module, args):
+            session = ref()
+            if session is not None and not session.dead:
+                session.hook_whole_parameters(module)
+
+        for root in roots:
+            for module in root.modules():
+                if id(module) in self.whole_owners and module._parameters and "_forkpoint_watched" not in module.__dict__:
+                    module.__dict__["_forkpoint_watched"] = True
+                    self.spread_hooks.append(module.register_forward_pre_hook(called))
+
+    @guarded
+    def hook_whole_parameters(self, module):
+        if not self.recording or self.in_backward:
+            return
+        paths, ref = self.names.paths(module), weakref.ref(self)
+        for name, tensor in module._parameters.items():
+            if tensor is None or hasattr(tensor, "_local_tensor") or not tensor.requires_grad or not tensor.is_leaf or not paths:
+                continue
+            known = self.whole_parameters.get(id(tensor))
+            if known is not None and known.ref() is tensor:
+                continue
+            self.whole_parameters[id(tensor)] = parameter = Parameter(tensor, paths[0], name)
+
+            def hook(gradient, parameter=parameter):
+                session = ref()
+                if session is not None and not session.dead:
+                    session.parameter_gradient(parameter, gradient)
+
+            parameter.hook = tensor.register_hook(hook)
+
+    @guarded
+    def spread_output(self, module, output):
+        frame = self.local.stack[-1] if self.local.stack else None
+        if frame is not None and frame.module is module and self.recording:
+            frame.spread = [(tensor._local_tensor, sharding_of(tensor)) for _, tensor in tensors_in(output) if hasattr(tensor, "_local_tensor")]
+
+    @staticmethod
+    def spread_as(frame, tensor):
+        """How an output is spread that is the local part of what the module computed; {} where it was redistributed since, or never was."""
+        for local, sharding in frame.spread or ():
+            if local is tensor or local.shape == tensor.shape and storage_of(local) is not None and storage_of(local) == storage_of(tensor):
+                return sharding
+        return {}
 
     def put_parameters(self, root, phase):
         for tensor in root.parameters():
@@ -2195,7 +2294,7 @@ class Session:
                     self.hook_output(tensor, frame, slot)
                 continue
             maybe_loss = tensor.numel() == 1 and tensor.requires_grad and tensor.is_floating_point()
-            self.put(tensor, "forward", "output", frame.path, call=frame.call, slot=slot, held=maybe_loss)
+            self.put(tensor, "forward", "output", frame.path, call=frame.call, slot=slot, held=maybe_loss, **self.spread_as(frame, tensor))
             self.flow.produce(tensor, (frame.path, frame.call, slot))
             if self.hook_output(tensor, frame, slot):
                 frame.original.hooked = True
@@ -2369,6 +2468,8 @@ class Session:
                               source=self.sources.caller())
         for number, root in enumerate(roots):
             name = "loss#%d" % number if number else "loss"
+            if self.in_chunk and root.numel() > 1:
+                continue                                          # what a pipeline's stage sends on is no loss
             if self.recording:
                 self.put(root, "forward", "output", name)
                 self.put_edges(root, name, 0, "")
@@ -2384,7 +2485,7 @@ class Session:
             for parameter, gradient in self.gradients.values():
                 self.put_gradient(parameter, gradient)
             self.put_lost_views()
-        self.micro_done = True
+        self.micro_done = not self.in_chunk
 
     @guarded
     def output_gradients(self, gradients, outputs):
@@ -2948,7 +3049,7 @@ class Patches:
         self.undo = []
 
     def install(self):
-        for part in (self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp):
+        for part in (self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp, self.pipelines):
             try:
                 part()
             except Exception as error:                            # a PyTorch that lacks one of them is still worth recording
@@ -3175,6 +3276,45 @@ class Patches:
 
         for name, new in (("__init__", __init__), ("_reset", _reset), ("_next_index", _next_index), ("__next__", __next__)):
             self.replace(cls, name, new)
+
+    def pipelines(self):
+        """Schedules interleave micro-batches; their stages say which one they run. The module is imported later, if at all."""
+        name = "torch.distributed.pipelining.stage"
+        if name in sys.modules:
+            self.pipeline_stages(sys.modules[name])
+        else:
+            sys.meta_path.insert(0, ImportFinder(name, lambda: self.pipeline_stages(sys.modules[name])))
+
+    def pipeline_stages(self, module):
+        session, cls = self.session, module._PipelineStageBase
+        if session.dead:
+            return
+
+        def make(original):
+            @functools.wraps(original)
+            def run(self, number, *args, **kwargs):
+                session.chunk(number)
+                return original(self, number, *args, **kwargs)
+            return run
+
+        for name in ("forward_one_chunk", "backward_one_chunk"):
+            self.replace(cls, name, make(cls.__dict__[name]))
+        for cls in [cls] + cls.__subclasses__():                      # a pass without values, to learn shapes
+            for name in ("_shape_inference", "_prepare_forward_infra"):
+                if name in cls.__dict__:
+                    self.replace(cls, name, self.unobserved(cls.__dict__[name]))
+
+    def unobserved(self, original):
+        local = self.session.local
+
+        @functools.wraps(original)
+        def run(*args, **kwargs):
+            local.quiet += 1
+            try:
+                return original(*args, **kwargs)
+            finally:
+                local.quiet -= 1
+        return run
 
     def seeds(self):
         session = self.session
@@ -3496,14 +3636,14 @@ def as_tensor(data, dtype, shape):
 # ------------------------------------------------------------------------------------------------ before PyTorch is there
 
 
-class TorchFinder(importlib.abc.MetaPathFinder):
-    """Calls `installed()` right after PyTorch has been imported, whoever imports it."""
+class ImportFinder(importlib.abc.MetaPathFinder):
+    """Calls `installed()` right after a module has been imported, whoever imports it."""
 
-    def __init__(self, installed):
-        self.installed = installed
+    def __init__(self, module, installed):
+        self.module, self.installed = module, installed
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        if name != self.module:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -3529,7 +3669,7 @@ def when_torch_is_imported(options):
     if "torch" in sys.modules:
         installed()
     else:
-        sys.meta_path.insert(0, TorchFinder(installed))
+        sys.meta_path.insert(0, ImportFinder("torch", installed))
 
 
 # ------------------------------------------------------------------------------------------------ child processes
