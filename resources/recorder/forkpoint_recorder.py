@@ -143,9 +143,10 @@ class Selection:
                 self.like += ".forkpoint"
             self.index = self.read_index(self.like)
             self.ranges = [(step, step + 1) for step in sorted({key[0] for key in self.index})]
+            self.steps = ranges_text(self.ranges)
         else:
             self.ranges = [] if str(steps).strip() == "none" else parse_ranges("--steps", steps, "0:3,100 for the steps 0, 1, 2 and 100")
-        self.steps = ranges_text(self.ranges) if self.ranges else "none"
+            self.steps = str(steps).replace(" ", "")
         self.ranks = parse_ranges("--ranks", ranges_text(ranks) if isinstance(ranks, list) else ranks, "0,3") if ranks is not None else None
         self.phases = None
         if phases:
@@ -2458,7 +2459,7 @@ class Session:
         self.become_rank()
         if self.dead or self.capturing():
             return
-        roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        roots = [root for root in ([tensors] if isinstance(tensors, torch.Tensor) else tensors) if isinstance(root, torch.Tensor)]   # or edges
         if self.recording:
             self.start()
         self.put_batches(self.batches.consumed_by_loss())
