@@ -115,7 +115,7 @@ class Kinds(RecorderTest):
 
     def test_saved_tensors_hooks(self):
         rank, = self.train("saved_hooks", 1)
-        self.assertEqual(rank.counts(step=1)["backward/grad_output"], 9)
+        self.assertEqual(rank.counts(step=1)["backward/grad_output"], 10)
 
     def test_spawn(self):
         def port():
