@@ -1598,7 +1598,8 @@ class Session:
         self.declared = []                                        # (pattern, placement) of the user
         self.early = []                                           # scalars from before the first forward
         self.first_update = False
-        self.spread_hooks, self.whole_owners, self.whole_parameters = [], set(), {}
+        self.spread_hooks, self.spread_modules = [], weakref.WeakSet()
+        self.whole_owners, self.whole_parameters = set(), {}      # ids of modules below FSDP2; id -> Parameter
         self.chunks, self.in_chunk = {}, False                    # of a pipeline's schedule
         self.clear_step()
 
@@ -1739,7 +1740,7 @@ class Session:
             parameter.hook.remove()
         for hook in self.spread_hooks:
             hook.remove()
-        self.spread_hooks, self.whole_parameters = [], {}
+        self.spread_hooks, self.spread_modules, self.whole_parameters = [], weakref.WeakSet(), {}
 
     # -- becoming a rank
 
@@ -2181,8 +2182,8 @@ class Session:
 
         for root in roots:
             for module in root.modules():
-                if id(module) in self.whole_owners and module._parameters and "_forkpoint_watched" not in module.__dict__:
-                    module.__dict__["_forkpoint_watched"] = True
+                if id(module) in self.whole_owners and module._parameters and module not in self.spread_modules:
+                    self.spread_modules.add(module)
                     self.spread_hooks.append(module.register_forward_pre_hook(called))
 
     @guarded
