@@ -595,7 +595,8 @@ BLOCK = 1 << 16                # words that share a factor of the fold
 SAMPLES = 4096
 WORD_BITS = (1 << 64) - 1
 # float type -> (integer type of the same size, bits of the mantissa, bits of the exponent, bias)
-FLOAT_LAYOUT = {"float64": ("int64", 52, 11, 1023), "float32": ("int32", 23, 8, 127), "float16": ("int16", 10, 5, 15), "bfloat16": ("int16", 7, 8, 127)}
+FLOAT_LAYOUT = {"float64": ("int64", 52, 11, 1023), "float32": ("int32", 23, 8, 127), "float16": ("int16", 10, 5, 15),
+                "bfloat16": ("int16", 7, 8, 127)}
 
 
 def mix(number):
@@ -1706,7 +1707,8 @@ class Session:
         if any(end >= UNBOUNDED for _, end in ranges):
             lines.append("  --steps %s has no end: each further step takes as much as the last one above" % self.selection.steps)
         elif seen:
-            lines.append("  --steps %s, %d step%s: about %s on this rank" % (self.selection.steps, steps, "" if steps == 1 else "s", readable_size(total)))
+            lines.append("  --steps %s, %d step%s: about %s on this rank"
+                         % (self.selection.steps, steps, "" if steps == 1 else "s", readable_size(total)))
         lines.append("  Upper bound: equal bytes are written once. Nothing was recorded, and the training was ended here.")
         say("\n".join(lines))
 
@@ -1872,7 +1874,8 @@ class Session:
         if missing:
             parts.append("%d of %d module calls were not seen whole" % (missing, self.calls_run))
         if self.missed:
-            parts.append("not observed: %s" % "; ".join(sorted({what for what, _ in self.missed})[:3]) + (" and more: see rank.json" if len(self.missed) > 3 else ""))
+            parts.append("not observed: " + "; ".join(sorted({what for what, _ in self.missed})[:3])
+                         + (" and more: see rank.json" if len(self.missed) > 3 else ""))
         return "; ".join(parts)
 
     def after_fork(self):
@@ -1899,8 +1902,8 @@ class Session:
         for _, entries in held:
             self.writer.release(entries)
         self.triggers.append({"step": self.step, "why": self.masker.text(why), "steps": [step for step, _ in held]})
-        say("rank %d, step %d: %s; the flight recorder wrote %s" % (self.rank, self.step, self.masker.text(why),
-                                                                   "the steps %s" % ", ".join(str(step) for step, _ in held) if held else "nothing new"))
+        say("rank %d, step %d: %s; the flight recorder wrote %s"
+            % (self.rank, self.step, self.masker.text(why), "the steps %s" % ", ".join(str(step) for step, _ in held) if held else "nothing new"))
         self.write_rank("recording")
 
     def watch(self, name, value):
@@ -1963,8 +1966,8 @@ class Session:
     # -- records
 
     def put(self, tensor, phase, kind, module, micro=True, held=False, missing=None, **fields):
-        """Write one tensor; returns its record, if there is one now. With `held`, the record waits until it is known whether the tensor is the loss; with `missing`, it
-        says why there is no value."""
+        """Write one tensor; returns its record, if there is one now. With `held`, the record waits until it is known whether the tensor is the
+        loss; with `missing`, it says why there is no value."""
         try:
             return self.put_or_raise(tensor, phase, kind, module, micro, held, missing, fields)
         except OSError:
@@ -3051,7 +3054,8 @@ class Patches:
         self.undo = []
 
     def install(self):
-        for part in (self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp, self.pipelines):
+        for part in (self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp,
+                     self.pipelines):
             try:
                 part()
             except Exception as error:                            # a PyTorch that lacks one of them is still worth recording
@@ -3630,7 +3634,8 @@ def as_tensor(data, dtype, shape):
         return numpy.frombuffer(data, dtype=numpy.dtype(names.get(dtype, dtype))).reshape(shape)
     except (ImportError, TypeError):                              # numpy has no bfloat16
         pass
-    code = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint8": "B", "bool": "?"}.get(dtype)
+    code = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint8": "B",
+            "bool": "?"}.get(dtype)
     view = memoryview(data)
     return view.cast(code, shape) if code and all(shape) and shape else view
 
@@ -3839,7 +3844,8 @@ def run_script(options, arguments, as_module):
     failed = error if not isinstance(error, SystemExit) or error.code else None
     rank, _ = rank_from_environment()
     if active is not None:
-        if active.writer is None and not options.plan and options.selection.has_rank(rank or 0) and (rank is not None or not rank_folders(options.out)):
+        wanted = not options.plan and options.selection.has_rank(rank or 0)
+        if active.writer is None and wanted and (rank is not None or not rank_folders(options.out)):
             say("nothing was recorded: no training forward or backward ran in this process")
         active.close(failed)
     elif rank is not None or not rank_folders(options.out):
@@ -3892,18 +3898,20 @@ def main(argv=None):
     chosen.add_argument("--phases", metavar="LIST", help="only these phases: %s" % ", ".join(PHASES))
     chosen.add_argument("--write", action="append", default=[], metavar="[PATTERN=]DETAIL",
                         help="how much is written of the tensors whose name matches: full, sketch (statistics and up to 4096 elements), digest, "
-                             "fold (a sum over all bits) or none. PATTERN may hold * and ?, and one with a / is matched with PHASE/KIND/NAME. The last match "
-                             "counts. Repeatable: --write sketch --write 'layers.0.*=full' --write 'optimizer/*=digest'")
+                             "fold (a sum over all bits) or none. PATTERN may hold * and ?, and one with a / is matched with PHASE/KIND/NAME; "
+                             "batches stay full unless data/batch/ is named. The last match counts. Repeatable: --write sketch "
+                             "--write 'layers.0.*=full' --write 'optimizer/*=digest'")
     chosen.add_argument("--like", metavar="BUNDLE", help="record exactly the tensors, steps and details that another bundle has")
     chosen.add_argument("--every", metavar="N", help="also at every N-th step: folds of batch, parameters and reduced gradients, for long runs")
     chosen.add_argument("--budget", metavar="SIZE",
-                        help="limit for all ranks together, such as 4GiB: what does not fit is sketched only, by name, alike on all ranks, and listed")
+                        help="limit for all ranks together, such as 4GiB: what does not fit is sketched only, by name, alike on all ranks, "
+                             "and listed")
     chosen.add_argument("--plan", action="store_true",
                         help="run two training steps, print what recording would take, by step and rank, and end there; nothing is written")
     flight = parser.add_argument_group("flight recorder")
     flight.add_argument("--ring", metavar="N",
-                        help="keep sketches of the last N steps in memory and write them when a loss or gradient norm is not finite or leaves its band, "
-                             "on SIGUSR1, or when the script ends with an exception")
+                        help="keep sketches of the last N steps in memory and write them when a loss or gradient norm is not finite or leaves its "
+                             "band, on SIGUSR1, or when the script ends with an exception")
     flight.add_argument("--band", action="append", default=[], metavar="NAME=LOW:HIGH",
                         help="band of loss, grad_norm or another scalar (default: around the median of the last values). Repeatable")
     parser.add_argument("--name", help="name of the run (default: the name of the folder)")

@@ -97,12 +97,14 @@ class Kinds(RecorderTest):
                         self.assertEqual(counts["backward/grad"], 6 if rank is first else 8)
                         self.assertEqual(counts["backward/grad_output"], 5 if rank is first else 6)
                     self.assertEqual(rank.counts(step=1)["reduce/grad"], 6 if rank is first else 8)
-                self.assertEqual([len(rank.records(step=1, phase="forward", kind="output", module="loss")) for rank in (first, second)], [0, 4])
+                losses = [len(rank.records(step=1, phase="forward", kind="output", module="loss")) for rank in (first, second)]
+                self.assertEqual(losses, [0, 4])
                 for micro in range(4):                                # what one stage sends, the other receives
                     self.assertSame(first.value(step=1, micro=micro, phase="forward", kind="output", module=""),
                                     second.value(step=1, micro=micro, phase="forward", kind="input", module=""))
                 total = sum(first.value(step=1, micro=micro, phase="backward", kind="grad", module="0.up", param="bias") for micro in range(4))
-                self.assertTrue(torch.allclose(total / 4, first.value(step=1, phase="reduce", kind="grad", module="0.up", param="bias"), rtol=1e-5, atol=1e-8))
+                reduced = first.value(step=1, phase="reduce", kind="grad", module="0.up", param="bias")
+                self.assertTrue(torch.allclose(total / 4, reduced, rtol=1e-5, atol=1e-8))
                 shutil.rmtree(self.out + ".forkpoint")
 
     @unittest.skipIf(TORCH < (2, 1), "no register_post_accumulate_grad_hook")
@@ -111,7 +113,8 @@ class Kinds(RecorderTest):
         for step in range(3):
             counts = rank.counts(step=step)
             self.assertEqual((counts["backward/grad"], counts["reduce/grad"], counts["optimizer/param"]), (14, 14, 14))
-        self.assertSame(rank.value(step=1, phase="start", module="0.up", param="weight"), rank.value(step=0, phase="optimizer", kind="param", module="0.up", param="weight"))
+        self.assertSame(rank.value(step=1, phase="start", module="0.up", param="weight"),
+                        rank.value(step=0, phase="optimizer", kind="param", module="0.up", param="weight"))
 
     def test_saved_tensors_hooks(self):
         rank, = self.train("saved_hooks", 1)

@@ -69,8 +69,8 @@ class Operators(RecorderTest):
                     self.assertTrue(torch.allclose(a.double(), b.double(), rtol=1e-5, atol=1e-6), line)     # another memory layout rounds otherwise
                 again += 1
         names = {(line["phase"], line["module"], line["op"]) for line in lines}
-        for expected in (("forward", "up", "aten::addmm"), ("forward", "norm", "aten::native_layer_norm"), ("forward", "", "aten::cat"), ("forward", "", "aten::gelu"),
-                         ("forward", "", "aten::add_"), ("forward", "", "aten::nll_loss_forward")):
+        for expected in (("forward", "up", "aten::addmm"), ("forward", "norm", "aten::native_layer_norm"), ("forward", "", "aten::cat"),
+                         ("forward", "", "aten::gelu"), ("forward", "", "aten::add_"), ("forward", "", "aten::nll_loss_forward")):
             self.assertIn(expected, names)
         self.assertGreater(again, 20)
         backward = {(line["module"], line["op"]) for line in lines if line["phase"] == "backward"}
@@ -84,7 +84,8 @@ class Operators(RecorderTest):
     def test_the_numbers_stay(self):
         names, environment = ["gpt", "autocast", "checkpoint", "reentrant", "cnn"], {"SAMPLES": os.path.dirname(SAMPLE)}
         self.run_python(SEVERAL, "plain", *names, **environment)
-        self.run_python(RECORDER, "--out", "run", "--level", "op", "--write", "fold", "--steps", "0:2,3:5,6:8,9:11,12:14", SEVERAL, "recorded", *names, **environment)
+        self.run_python(RECORDER, "--out", "run", "--level", "op", "--write", "fold", "--steps", "0:2,3:5,6:8,9:11,12:14", SEVERAL, "recorded",
+                        *names, **environment)
         with open(os.path.join(self.folder, "plain")) as a, open(os.path.join(self.folder, "recorded")) as b:
             self.assertEqual(a.read(), b.read())
         rank = self.read()
@@ -106,7 +107,8 @@ class NoiseRuns(RecorderTest):
         for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
             tensor = torch.cat([torch.randn(70000).to(dtype), torch.tensor([0., -0., float("inf"), float("nan"), torch.finfo(dtype).max], dtype=dtype)])
             moved = recorder.moved_by_one_ulp(tensor)
-            steps = (moved.view(getattr(torch, recorder.FLOAT_LAYOUT[str(dtype)[6:]][0])).long() - tensor.view(getattr(torch, recorder.FLOAT_LAYOUT[str(dtype)[6:]][0])).long())
+            bits = getattr(torch, recorder.FLOAT_LAYOUT[str(dtype)[6:]][0])
+            steps = moved.view(bits).long() - tensor.view(bits).long()
             plain = tensor[:70000] != 0
             self.assertEqual(set(steps[:70000][plain].tolist()), {-1, 1})
             self.assertAlmostEqual(float((steps[:70000] == 1).double().mean()), 0.5, delta=0.01)
