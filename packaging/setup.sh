@@ -43,6 +43,7 @@ packages=(
     libexpected-dev     # Result<T>
     libcli11-dev        # arguments of the programs
     libzstd-dev         # compressed frames
+    zlib1g-dev          # compressed entries of numpy archives
     libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests
     qt6-base-dev        # the window

@@ -3,6 +3,7 @@
 #include "app/forkpoint_cli/commands.h"
 #include "app/forkpoint_cli/console.h"
 #include "core/bundle/bundle.h"
+#include "core/import/open_run.h"
 #include "core/report/terminal.h"
 #include "core/report/text_report.h"
 
@@ -14,12 +15,12 @@ namespace forkpoint::cli {
 
 void addInfo(CLI::App& app, Run& run)
 {
-    auto* command = app.add_subcommand("info", "Say what a bundle holds.");
+    auto* command = app.add_subcommand("info", "Say what a bundle, a file of tensors or a folder of such files holds.");
     const auto path = std::make_shared<std::string>();
-    command->add_option("RUN", *path, "bundle")->required();
+    command->add_option("RUN", *path, "bundle, file or folder")->required();
     command->callback([path, &run] {
         run = [path] {
-            const auto bundle = bundle::Bundle::open(*path);
+            const auto bundle = import::openRun(*path);
             if (!bundle) {
                 return failed(bundle.error());
             }

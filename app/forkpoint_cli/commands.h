@@ -26,5 +26,6 @@ void addRecorder(CLI::App& app, Run& run);
 void addInfo(CLI::App& app, Run& run);
 void addVerify(CLI::App& app, Run& run);
 void addCompare(CLI::App& app, Run& run);
+void addCurves(CLI::App& app, Run& run);
 
 } // namespace forkpoint::cli

@@ -17,14 +17,15 @@ namespace forkpoint::cli {
 namespace {
 
 struct Arguments {
-    std::string a, b, noise, json, backend, failOn = "drift", colour = "auto";
+    std::string a, b, noise, json, backend, pattern, failOn = "drift", colour = "auto";
     int stepOffset = 0;
 };
 
 diagnose::Severity threshold(const std::string& word)
 {
     using diagnose::Severity;
-    return word == "unmatched" ? Severity::Unmatched : word == "divergent" ? Severity::Divergent : word == "invalid" ? Severity::Invalid : Severity::Drift;
+    return word == "unmatched" ? Severity::Unmatched : word == "divergent" ? Severity::Divergent : word == "invalid" ? Severity::Invalid
+        : Severity::Drift;
 }
 
 int compareRuns(const Arguments& arguments)
@@ -35,18 +36,19 @@ int compareRuns(const Arguments& arguments)
         }
     }
     ConsoleProgress progress;
-    auto a = align::openSide(arguments.a, &progress);
+    const import::OpenOptions files { arguments.pattern };
+    auto a = align::openSide(arguments.a, &progress, {}, files);
     if (!a) {
         return failed(a.error());
     }
-    auto b = align::openSide(arguments.b, &progress);
+    auto b = align::openSide(arguments.b, &progress, {}, files);
     if (!b) {
         return failed(b.error());
     }
     compare::Options options;
     options.align.stepOffset = arguments.stepOffset;
     if (!arguments.noise.empty()) {
-        auto noise = align::openSide(arguments.noise, &progress);
+        auto noise = align::openSide(arguments.noise, &progress, {}, files);
         if (!noise) {
             return failed(noise.error());
         }
@@ -71,18 +73,22 @@ int compareRuns(const Arguments& arguments)
 
 void addCompare(CLI::App& app, Run& run)
 {
-    auto* command = app.add_subcommand("compare", "Compare two recorded runs: where do they fork?");
+    auto* command = app.add_subcommand("compare", "Compare two recorded runs: where do they fork? Or two files or folders of tensors: what differs?");
     const auto arguments = std::make_shared<Arguments>();
-    command->add_option("REFERENCE", arguments->a, "bundle of the reference run; RUN@0 for one rank of it")->required();
-    command->add_option("CANDIDATE", arguments->b, "bundle of the candidate run")->required();
+    command->add_option("REFERENCE", arguments->a,
+        "bundle of the reference run, RUN@0 for one rank of it; or a .pt, .safetensors, .npy or .npz file, or a folder of such")->required();
+    command->add_option("CANDIDATE", arguments->b, "the same of the candidate run")->required();
     command->add_option("--noise", arguments->noise, "the reference run recorded again: measures the noise floor");
     command->add_option("--json", arguments->json, "write the result as JSON to a file; - for standard output, instead of the text");
+    command->add_option("--pattern", arguments->pattern,
+                        "names of the files in a folder, with {layer}, {rank}, {step} and *; default: as in hook_{layer}_rank{rank}.pt");
     command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
     command->add_option("--backend", arguments->backend, "compute metrics with this backend");
-    command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1")
+    command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1; unmatched counts tensors on one side only and tensors that could not be read")
         ->check(CLI::IsMember({ "unmatched", "drift", "divergent", "invalid" }))
         ->capture_default_str();
-    command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always", "never" }))->capture_default_str();
+    command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always",
+        "never" }))->capture_default_str();
     command->callback([arguments, &run] { run = [arguments] { return compareRuns(*arguments); }; });
 }
 

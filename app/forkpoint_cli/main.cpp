@@ -48,6 +48,7 @@ int main(int argc, char** argv)
     std::vector<std::string> recorded;
     addRecord(app, run, recorded);
     addCompare(app, run);
+    addCurves(app, run);
     addInfo(app, run);
     addVerify(app, run);
     addRecorder(app, run);
@@ -64,5 +65,10 @@ int main(int argc, char** argv)
         complain(usageError(app, e));
         return kUsage;
     }
-    return run();
+    try {
+        return run();
+    } catch (const std::exception& e) { // core returns its errors; this is the library's, for want of memory above all
+        complain(fmt::format("this takes more than the machine has: {}", e.what()));
+        return kUnreadable;
+    }
 }

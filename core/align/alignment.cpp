@@ -5,6 +5,7 @@
 #include "core/align/step_plan.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
 #include <limits>
@@ -462,6 +463,20 @@ void noteMissingRanks(const Side& side, std::string_view which, std::vector<std:
     }
 }
 
+/// One launch: the same folder, or two copies of it, or two of its ranks' folders.
+bool isSameRun(const bundle::Bundle& a, const bundle::Bundle& b)
+{
+    const auto identity = [](const bundle::Bundle& bundle) {
+        const auto id = bundle.info().find("run_id");
+        const bool known = id != bundle.info().end() && id->is_string() && !id->get_ref<const std::string&>().empty();
+        const auto attempt = bundle.info().find("attempt");
+        return known ? std::optional(std::pair(id->get<std::string>(), attempt == bundle.info().end() ? nlohmann::json(0) : *attempt)) : std::nullopt;
+    };
+    std::error_code ignored;
+    const auto idA = identity(a), idB = identity(b);
+    return std::filesystem::equivalent(a.path(), b.path(), ignored) || (idA && idA == idB);
+}
+
 } // namespace
 
 std::string_view name(Rule rule)
@@ -499,7 +514,11 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     }
     for (const auto& [side, steps] : { std::pair(&a, &stepsA), std::pair(&b, &stepsB) }) {
         if (steps->empty()) {
-            return fail(ErrorCode::Truncated, "holds no readable tensor record: there is nothing to compare. forkpoint-cli info says what was found",
+            const auto& problems = side->bundle->problems();
+            const auto first = std::find_if(problems.begin(), problems.end(), [](const auto& p) { return p.level == bundle::Problem::Level::Warning; });
+            const std::string found = first == problems.end() ? std::string() : fmt::format(" ({}: {})", first->where, first->message);
+            return fail(ErrorCode::Truncated,
+                        fmt::format("holds no readable tensor record{}: there is nothing to compare. forkpoint-cli info says all that was found", found),
                         side->bundle->path().string());
         }
     }
@@ -515,7 +534,12 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     if (!onlyB.empty()) {
         out.notes.push_back(fmt::format("steps recorded in the candidate only: {}", stepList(onlyB)));
     }
+    out.stepsOnlyA = onlyA.size();
+    out.stepsOnlyB = onlyB.size();
     keepCommonRanks(a, b, out.notes);
+    if (a.ranks.size() == 1 && b.ranks.size() == 1 && a.ranks[0]->rank != b.ranks[0]->rank && isSameRun(*a.bundle, *b.bundle)) {
+        out.ranksOfOneRun = { a.ranks[0]->rank, b.ranks[0]->rank };
+    }
     noteMissingRanks(a, "reference", out.notes);
     noteMissingRanks(b, "candidate", out.notes);
     out.renames = matchRenamedModules(allModules(a), allModules(b));

@@ -5,8 +5,10 @@
 #include "core/align/relation.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace forkpoint::align {
@@ -65,6 +67,9 @@ struct Alignment {
     std::vector<StepPlan> steps;
     std::map<std::string, std::string> renames; ///< module of B -> module of A, where the ladder matched by class
     std::vector<std::string> notes;             ///< steps on one side only, missing ranks, ...
+    /// A and B are one rank each, and not the same, of one run: their data differ by design, their weights must not.
+    std::optional<std::pair<int, int>> ranksOfOneRun;
+    std::size_t stepsOnlyA = 0, stepsOnlyB = 0; ///< steps recorded on one side only
 };
 
 /// Fails with Cancelled, or Usage if the sides have no recorded step in common.

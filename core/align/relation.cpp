@@ -369,11 +369,15 @@ bundle::Digest fingerprint(const bundle::TensorRecord& record)
     return out;
 }
 
-std::vector<bundle::Digest> digests(const Assembly& assembly)
+/// nullopt if some part has none: nothing is known to be equal then.
+std::optional<std::vector<bundle::Digest>> digests(const Assembly& assembly)
 {
     std::vector<bundle::Digest> out;
     for (const auto& row : assembly.parts) {
         for (const auto& part : row) {
+            if (!part.record->digest && !part.record->fold) {
+                return std::nullopt;
+            }
             out.push_back(fingerprint(*part.record));
         }
     }
@@ -451,11 +455,11 @@ Relation relate(const PairKey& key, const PartGrid& gridA, const PartGrid& gridB
     for (std::size_t lane = 0; lane < lanes; ++lane) {
         Lane next { assemblyOf(a, bestA, weightA, lane), assemblyOf(b, bestB, weightB, lane), -1 };
         const auto digestsA = digests(next.a), digestsB = digests(next.b);
-        if (reorder && !(digestsA.size() == 1 && digestsA == digestsB)) {
+        if (reorder && !(digestsA && digestsA->size() == 1 && digestsA == digestsB)) {
             next.b.order = group.rows.order;
             next.b.samples = group.rows.rowsB;
         }
-        if (!seen.emplace(digestsA, digestsB).second) {
+        if (digestsA && digestsB && !seen.emplace(*digestsA, *digestsB).second) {
             continue;
         }
         if (next.b.parts.front().size() == 1) {

@@ -57,7 +57,7 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
     if (keys.rows == 0) {
         return keys;
     }
-    std::vector<RowKey> content(static_cast<std::size_t>(keys.rows), RowKey { 0, 0 });
+    std::vector<RowKey> content; // made once bytes have proved that there are so many rows: a shape is only a claim
     bool complete = true;
     ReadBuffer buffer;
     for (const auto* t : tensors) {
@@ -72,18 +72,19 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
         auto& own = keys.bySlot.emplace_back(); // stays empty if unreadable, so that the n-th is the n-th on both sides
         const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
         const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error());
-        if (!bytes) {
-            complete = false;
+        const std::size_t stride = bytes ? bytes->size() / static_cast<std::size_t>(keys.rows) : 0;
+        if (stride == 0) {
+            complete = complete && bytes.has_value();
             continue;
         }
-        const std::size_t stride = bytes->size() / static_cast<std::size_t>(keys.rows);
+        content.resize(static_cast<std::size_t>(keys.rows), RowKey { 0, 0 });
         for (std::size_t row = 0; row < content.size(); ++row) {
             const auto part = bytes->subspan(row * stride, stride);
             own.push_back(hashOf(part, { 0, 0 }));
             content[row] = hashOf(part, content[row]);
         }
     }
-    if (complete && !keys.bySlot.empty()) {
+    if (complete && !content.empty()) {
         keys.content = std::move(content);
     }
     return keys;

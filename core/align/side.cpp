@@ -36,7 +36,7 @@ Result<Side> Side::oneRank(std::shared_ptr<const bundle::Bundle> bundle, int ran
     return side;
 }
 
-Result<Side> openSide(std::string_view text, Progress* progress, std::stop_token stop)
+Result<Side> openSide(std::string_view text, Progress* progress, std::stop_token stop, const import::OpenOptions& options)
 {
     std::error_code ignored;
     const auto exists = [&](const std::string& path) { return std::filesystem::exists(std::filesystem::path(path), ignored); };
@@ -50,7 +50,7 @@ Result<Side> openSide(std::string_view text, Progress* progress, std::stop_token
         }
         text = text.substr(0, at);
     }
-    auto bundle = bundle::Bundle::open(std::filesystem::path(text), progress, stop);
+    auto bundle = import::openRun(std::filesystem::path(text), options, progress, stop);
     if (!bundle) {
         return tl::unexpected(bundle.error());
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/bundle/bundle.h"
+#include "core/import/open_run.h"
 
 #include <memory>
 #include <string>
@@ -22,7 +23,8 @@ struct Side {
     static Result<Side> oneRank(std::shared_ptr<const bundle::Bundle> bundle, int rank);
 };
 
-/// Opens RUN or RUN@RANK. A path that exists with its '@', as it stands or with the suffix of a bundle, wins over a rank.
-Result<Side> openSide(std::string_view text, Progress* progress = nullptr, std::stop_token stop = {});
+/// Opens RUN or RUN@RANK, where RUN is whatever import::openRun opens. A path that exists with its '@', as it stands or with the suffix of a
+/// bundle, wins over a rank.
+Result<Side> openSide(std::string_view text, Progress* progress = nullptr, std::stop_token stop = {}, const import::OpenOptions& options = {});
 
 } // namespace forkpoint::align

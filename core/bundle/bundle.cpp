@@ -43,6 +43,19 @@ std::vector<int> Bundle::steps() const
     return {steps.begin(), steps.end()};
 }
 
+std::shared_ptr<const Bundle> Bundle::of(ForeignRun run)
+{
+    const auto bundle = std::make_shared<Bundle>();
+    bundle->m_path = std::move(run.path);
+    bundle->m_name = std::move(run.name);
+    bundle->m_worldSize = run.ranks.back().rank + 1;
+    bundle->m_info = nlohmann::json::object();
+    bundle->m_ranks = std::move(run.ranks);
+    bundle->m_problems = std::move(run.problems);
+    bundle->m_sources = std::move(run.sources);
+    return bundle;
+}
+
 Result<TensorSourcePtr> Bundle::source(const RankData& rank, const TensorRecord& record) const
 {
     return sourceOf(rank, record, record.bytes, record.shape);
@@ -63,6 +76,8 @@ Result<TensorSourcePtr> Bundle::sourceOf(const RankData& rank, const TensorRecor
         return fail(ErrorCode::Usage, fmt::format("rank {} does not belong to the run {}", rank.rank, m_name), label);
     if (!record.notObserved.empty())
         return fail(ErrorCode::NotFound, fmt::format("{} was not observed: {}", describe(record), shownText(record.notObserved)), label);
+    if (m_sources)
+        return m_sources->open(rank, record);
     if (!bytes) {
         if (elementCount(shape) == 0 && elementCount(record.shape) == 0)
             return memorySource(record.dtype, record.shape, {});

@@ -41,6 +41,23 @@ struct RankData {
     bool complete = false;             ///< status was "complete"
 };
 
+/// Where the tensors of a run lie that was put together from other files than a recording's (core/import).
+class RecordSources {
+public:
+    virtual ~RecordSources() = default;
+    /// As Bundle::source, for a record whose value is known. Safe to call from many threads.
+    virtual Result<TensorSourcePtr> open(const RankData& rank, const TensorRecord& record) const = 0;
+};
+
+/// Such a run: what Bundle::of makes a bundle of.
+struct ForeignRun {
+    std::filesystem::path path;
+    std::string name;
+    std::vector<RankData> ranks; ///< ascending, at least one
+    std::vector<Problem> problems;
+    std::shared_ptr<const RecordSources> sources;
+};
+
 /// A recorded run, opened for reading. Metadata is in memory; tensor bytes are read on demand (never mapped: open_files.h says why) and
 /// checked before use. Immutable after open, so that any number of threads may read. Nothing of a bundle is executed, no link is followed,
 /// nothing is written.
@@ -52,6 +69,10 @@ public:
     static Result<std::shared_ptr<const Bundle>> open(const std::filesystem::path& path, Progress* progress = nullptr,
                                                       std::stop_token stop = {});
 
+    /// A run in memory that no recorder wrote. Its records come without an execution order.
+    static std::shared_ptr<const Bundle> of(ForeignRun run);
+
+    bool isRecording() const { return m_sources == nullptr; } ///< false: made by `of`, from files that say nothing about execution
     const std::filesystem::path& path() const { return m_path; }
     const std::string& name() const { return m_name; }
     int worldSize() const { return m_worldSize; } ///< as launched; some ranks may be missing
@@ -79,6 +100,7 @@ private:
     std::vector<RankData> m_ranks;
     std::vector<Problem> m_problems;
     std::shared_ptr<OpenFiles> m_files;
+    std::shared_ptr<const RecordSources> m_sources; ///< of a foreign run, instead of m_files
 };
 
 /// "step 0 forward/output of fc:0", for messages about a record.

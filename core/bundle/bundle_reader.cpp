@@ -613,7 +613,7 @@ private:
             return {};
         }
         if (Result<void> ok = checkFormat(*document, "forkpoint-bundle", name, m_bundle->m_problems); !ok)
-            return ok;
+            return fail(ok.error().code, ok.error().message, (m_bundle->m_path / name).string());
         m_bundle->m_info = std::move(*document);
         if (textOf(m_bundle->m_info, "name").empty())
             report(Problem::Level::Warning, name, "`name` is missing or not a string: the name is taken from the ranks or the folder");
@@ -650,8 +650,8 @@ private:
             if (!firstRefusal)
                 firstRefusal = std::move(result.refusal);
         }
-        if (m_bundle->m_ranks.empty())
-            return tl::unexpected(std::move(*firstRefusal));
+        if (m_bundle->m_ranks.empty()) // with two bundles open, the file alone would not say whose it is
+            return fail(firstRefusal->code, firstRefusal->message, (m_bundle->m_path / firstRefusal->where).string());
         progress.finish();
         return {};
     }

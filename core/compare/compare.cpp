@@ -145,9 +145,6 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
         if (auto done = measurePairs(aligned, measurer, first, last, results, stop); !done) {
             return tl::unexpected(done.error());
         }
-        outcome.unreadable += static_cast<std::size_t>(
-            std::count_if(results.begin() + static_cast<std::ptrdiff_t>(first), results.begin() + static_cast<std::ptrdiff_t>(last),
-                          [&](const PairResult& r) { return r.lanes.empty() && !r.note.empty(); }));
         if (auto done = assessor.assess(first, last, results, stop); !done) {
             return tl::unexpected(done.error());
         }
@@ -160,10 +157,7 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
     if (progress) {
         progress->report("measure", 1);
     }
-    std::optional<std::size_t> differing;
-    if (const auto& context = begun.structure().context) {
-        differing = static_cast<std::size_t>(std::count_if(context->begin(), context->end(), [](const auto& e) { return !e.expected; }));
-    }
+    const auto differing = diagnose::unexpectedDifferences(begun.structure().context);
     outcome.verdict = diagnose::verdict(aligned, inputs, results, differing, noise.has_value());
     outcome.curves = curves::overlay(aligned, lossFloor(aligned, results));
     comparison->finish(std::move(outcome));

@@ -32,7 +32,6 @@ struct Structure {
 struct Outcome {
     diagnose::Verdict verdict;
     std::vector<curves::Overlay> curves;
-    std::size_t unreadable = 0; ///< pairs whose bytes could not be read
 };
 
 class Comparison;

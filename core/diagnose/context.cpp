@@ -63,6 +63,7 @@ std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, co
     }
     std::vector<ContextEntry> out;
     bool recorded = false;
+    const bool unreadable = a.ranks.front()->info.empty() || b.ranks.front()->info.empty();
     for (const auto section : kSections) {
         std::map<std::string, std::string> left, right;
         const auto read = [&](const align::Side& side, std::map<std::string, std::string>& into) {
@@ -82,7 +83,7 @@ std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, co
             both[key].second = value;
         }
         for (const auto& [key, values] : both) {
-            out.push_back({ std::string(section), key, values.first, values.second, isExpected(section, key, values.first.empty() || values.second.empty()) });
+            out.push_back({ std::string(section), key, values.first, values.second, unreadable || isExpected(section, key, values.first.empty() || values.second.empty()), unreadable });
         }
     }
     return recorded ? std::optional(std::move(out)) : std::nullopt;
@@ -96,6 +97,14 @@ std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a
         std::stable_partition(entries->begin(), entries->end(), [](const ContextEntry& e) { return !e.expected; });
     }
     return entries;
+}
+
+std::optional<std::size_t> unexpectedDifferences(const std::optional<std::vector<ContextEntry>>& entries)
+{
+    if (!entries) {
+        return std::nullopt;
+    }
+    return static_cast<std::size_t>(std::count_if(entries->begin(), entries->end(), [](const ContextEntry& e) { return e.differs() && !e.expected; }));
 }
 
 } // namespace forkpoint::diagnose

@@ -4,6 +4,7 @@
 
 #include "core/align/side.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct ContextEntry {
     std::string a, b;    ///< as JSON text; empty if absent on that side
     bool expected = false; ///< differs between any two runs (world size, ports, paths, command line): listed, but no alarm
 
+    bool unreadable = false; ///< the rank.json of one side could not be read: what it held is unknown, and no difference to alarm about
+
     bool differs() const { return a != b; }
 };
 
@@ -25,5 +28,8 @@ std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, co
 
 /// The entries that differ, unexpected ones first; nullopt if neither side recorded any.
 std::optional<std::vector<ContextEntry>> contextDifferences(const align::Side& a, const align::Side& b);
+
+/// Of these, how many differ and should not; nullopt as above.
+std::optional<std::size_t> unexpectedDifferences(const std::optional<std::vector<ContextEntry>>& entries);
 
 } // namespace forkpoint::diagnose

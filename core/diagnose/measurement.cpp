@@ -110,6 +110,12 @@ metrics::PairStatistics statisticsOfEqual(const bundle::TensorRecord& record)
     return s;
 }
 
+/// Parameters after the step: their update is compared, if it is known.
+bool isParameterAfter(const Pair& pair, const Lane& lane)
+{
+    return pair.key.phase == Phase::Optimizer && pair.key.kind == Kind::Param && isFloating(lane.a.dtype) && isFloating(lane.b.dtype);
+}
+
 bool sameBytes(const Assembly& a, const Assembly& b)
 {
     const auto* x = a.soleRecord();
@@ -237,13 +243,27 @@ Measurer::Places Measurer::placesOf(const Lane& lane) const
     return sampled ? Places(align::commonSamples(all)) : std::nullopt;
 }
 
+Result<LaneTensors> Measurer::tensors(const Pair& pair, const Lane& lane) const
+{
+    const auto& bundleA = *m_alignment.a.bundle;
+    const auto& bundleB = *m_alignment.b.bundle;
+    const bool ofUpdate = isParameterAfter(pair, lane) && counterpart(lane.a, Phase::Start, Kind::Param) && counterpart(lane.b, Phase::Start, Kind::Param);
+    const auto places = placesOf(lane);
+    auto a = ofUpdate ? updateSource(bundleA, lane.a, places) : openPlaces(bundleA, lane.a, places);
+    auto b = ofUpdate ? updateSource(bundleB, lane.b, places) : openPlaces(bundleB, lane.b, places);
+    if (!a || !b) {
+        return tl::unexpected(a ? b.error() : a.error());
+    }
+    return LaneTensors { std::move(*a), std::move(*b), ofUpdate };
+}
+
 Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane, std::stop_token stop) const
 {
     LaneMeasurement out;
     out.rank = lane.rank;
     const auto& bundleA = *m_alignment.a.bundle;
     const auto& bundleB = *m_alignment.b.bundle;
-    const bool parameterAfter = pair.key.phase == Phase::Optimizer && pair.key.kind == Kind::Param && isFloating(lane.a.dtype) && isFloating(lane.b.dtype);
+    const bool parameterAfter = isParameterAfter(pair, lane);
     const auto startA = parameterAfter ? counterpart(lane.a, Phase::Start, Kind::Param) : std::nullopt;
     const auto startB = parameterAfter ? counterpart(lane.b, Phase::Start, Kind::Param) : std::nullopt;
 

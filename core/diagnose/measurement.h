@@ -26,6 +26,12 @@ struct LaneMeasurement {
     std::int64_t illConditioned = 0; ///< elements left out because noise-sized gradients decide them
 };
 
+/// The tensors that a lane's statistics are of.
+struct LaneTensors {
+    TensorSourcePtr a, b;
+    bool ofUpdate = false; ///< as LaneMeasurement
+};
+
 /// Opens and measures the lanes of an alignment's pairs. Safe to use from many threads.
 class Measurer {
 public:
@@ -33,6 +39,9 @@ public:
 
     /// All lanes of a matched pair. Fails as reading does.
     Result<std::vector<LaneMeasurement>> measure(const align::Pair& pair, std::stop_token stop) const;
+
+    /// What measure() reads of one lane of a matched pair. Fails as opening does.
+    Result<LaneTensors> tensors(const align::Pair& pair, const align::Lane& lane) const;
 
     /// One lane of an optimizer/param pair again, without the elements whose update noise decides: the gradient is at most `gradientNoise` on
     /// both sides, and it differs, or the optimizer's state does and is as small. nullopt if no gradient was recorded.

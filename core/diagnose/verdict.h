@@ -3,11 +3,9 @@
 #pragma once
 
 #include "core/diagnose/assessment.h"
+#include "core/diagnose/gates.h"
 
-#include <array>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace forkpoint::diagnose {
@@ -19,36 +17,19 @@ struct Fork {
     bool proven = true;             ///< false: no pair had all its inputs in agreement, and this is just the first above the floor
 };
 
-/// The stations of a step, in order; also the order of suspicion.
-enum class Gate : std::uint8_t { Environment, Data, Weights, Forward, Loss, Backward, Reduce, Optimizer };
-inline constexpr std::size_t kGates = 8;
-std::string_view name(Gate gate);
-Gate gateOf(const align::PairKey& key);
-
-enum class GateState : std::uint8_t {
-    Ok,          ///< every pair identical or within the floor
-    Differs,     ///< something above the floor (environment: something recorded differs), but the fork lies elsewhere
-    Fork,        ///< the fork lies here
-    NotCompared, ///< recorded on one side only, or unreadable: nothing could be compared
-    NotRecorded, ///< no pair
-};
-std::string_view name(GateState state);
-
-struct GateSummary {
-    GateState state = GateState::NotRecorded;
-    std::size_t identical = 0, noise = 0, above = 0, unmatched = 0, invalid = 0; ///< pairs; above: drift and divergent
-};
-
 /// What the comparison comes to.
 struct Verdict {
-    Severity severity = Severity::Identical; ///< of the worst pair
+    Severity severity = Severity::Identical; ///< of the worst pair that must agree
     std::optional<Fork> fork;
-    std::array<GateSummary, kGates> gates;
+    std::optional<std::size_t> closest; ///< of the pairs within the floor, and decidable, the one that comes closest to it; nullopt if all are identical
+    Gates gates; ///< over all steps
+    bool ordered = true;        ///< false: a side is plain files, which say nothing about execution; `fork` is the first difference in their order
     bool measuredFloor = false; ///< a repeat of the reference was given
     std::size_t undecidable = 0;
     std::size_t pairs = 0;      ///< pairs that exist on both sides
 };
 
+/// Of two ranks of one run only what must be equal on them can be the fork (mayDiffer in gates.h).
 /// `environmentDiffers`: number of differing entries of environment and configuration; nullopt if neither was recorded.
 Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inputs, const std::vector<PairResult>& results,
                 std::optional<std::size_t> environmentDiffers, bool measuredFloor);

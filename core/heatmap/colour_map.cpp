@@ -110,7 +110,7 @@ SpecialColours specialColours(ColourMap map)
     case ColourMap::Cividis:
         return {rgba(255, 0, 255), rgba(204, 0, 0), rgba(0, 0, 0)};
     case ColourMap::Grey:
-        return {rgba(255, 0, 255), rgba(255, 153, 0), rgba(0, 204, 0)};
+        return {rgba(255, 0, 255), rgba(153, 102, 0), rgba(102, 255, 0)};
     case ColourMap::BlueWhiteOrange:
         break;
     }

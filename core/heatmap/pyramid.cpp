@@ -269,6 +269,14 @@ CellContent finishedCell(const CellPlanes<Real>& planes, std::int64_t row, std::
     return cell;
 }
 
+/// What is said of a cell in this mode.
+std::uint16_t tellingFlags(Mode mode)
+{
+    const ModeFlags flags = modeFlags(mode);
+    const int classes = mode == Mode::OverTolerance ? kDiffers | kOver : 0;
+    return static_cast<std::uint16_t>(flags.finite | flags.nan | flags.positiveInf | flags.negativeInf | classes);
+}
+
 double valueOf(Mode mode, double value, std::uint16_t flags)
 {
     switch (mode) {
@@ -410,6 +418,7 @@ try {
     if (!rows)
         return tl::unexpected<Error>(rows.error());
     RegionValues values{rect, {}, {}};
+    const std::uint16_t telling = tellingFlags(mode); // a stored level knows more than a tile: which of them it was must not show
     values.values.reserve(static_cast<std::size_t>(rect.cells()));
     values.flags.reserve(static_cast<std::size_t>(rect.cells()));
     std::visit([&]<class Real>(const CellStore<Real>&) {
@@ -417,7 +426,7 @@ try {
         for (std::int64_t row = rect.row; row < rect.row + rect.rows && rect.columns > 0; ++row) {
             const RowValues<Real> from = rows->row<Real>(row, scratch);
             for (std::int64_t i = 0; i < rect.columns; ++i) {
-                values.flags.push_back(from.flags[i]);
+                values.flags.push_back(from.flags[i] & telling);
                 values.values.push_back(valueOf(mode, from.values == nullptr ? 0 : static_cast<double>(from.values[i]), from.flags[i]));
             }
         }

@@ -83,7 +83,7 @@ struct CellContent {
 struct RegionValues {
     CellRect rect;
     std::vector<double> values; ///< 0 where there is no finite value
-    std::vector<std::uint16_t> flags;
+    std::vector<std::uint16_t> flags; ///< those of modeFlags(mode); of mode OverTolerance kDiffers and kOver too
 };
 
 /// One element, as a pixel inspector shows it.

@@ -350,6 +350,7 @@ double magnitudeQuantile(const Histogram& histogram, double q) { return quantile
 OutsideCounts outside(const Histogram& histogram, const ValueRange& range)
 {
     double below = 0, above = 0;
+    bool belowExact = true, aboveExact = true;
     forEachRun(histogram, [&](const Run& run) {
         // The runs at both ends hold nothing beyond the extremes.
         const double low = std::max(run.low, histogram.min), high = std::min(run.high, histogram.max);
@@ -357,14 +358,20 @@ OutsideCounts outside(const Histogram& histogram, const ValueRange& range)
         const auto count = static_cast<double>(run.count);
         if (high < range.low)
             below += count;
-        else if (low < range.low)
+        else if (low < range.low) {
             below += count * share(range.low - low);
+            belowExact = false;
+        }
         if (low > range.high)
             above += count;
-        else if (high > range.high)
+        else if (high > range.high) {
             above += count * share(high - range.high);
+            aboveExact = false;
+        }
     });
-    return {std::llround(below), std::llround(above)};
+    const std::int64_t finite = histogram.finite();
+    const auto rounded = [&](double share, bool any) { return std::clamp<std::int64_t>(std::llround(share), any ? 1 : 0, finite); };
+    return {rounded(below, finite > 0 && histogram.min < range.low), rounded(above, finite > 0 && histogram.max > range.high), belowExact, aboveExact};
 }
 
 ValueRange fittedRange(const Histogram& histogram, RangeScale scale)
@@ -374,10 +381,11 @@ ValueRange fittedRange(const Histogram& histogram, RangeScale scale)
     const auto widened = [log](double low, double high) -> ValueRange {
         if (low < high)
             return {low, high};
+        constexpr double kLargest = std::numeric_limits<double>::max();
         if (log)
-            return {high / 2, std::min(high * 2, std::numeric_limits<double>::max())};
+            return {std::max(high / 2, std::numeric_limits<double>::denorm_min()), std::min(high * 2, kLargest)};
         const double room = std::max(std::fabs(high) / 2, std::numeric_limits<double>::min());
-        return {low - room, high + room};
+        return {std::max(low - room, -kLargest), std::min(high + room, kLargest)};
     };
     if (histogram.mode == Mode::OverTolerance)
         return {0, 2};

@@ -58,9 +58,11 @@ struct ValueRange {
     bool operator==(const ValueRange&) const = default;
 };
 
-/// Finite values below and above a range: exact but for the bins that hold its ends, in which they are assumed to lie evenly.
+/// Finite values below and above a range. Exact where the range ends at an edge of a bin or beyond the extremes; in a bin that holds an end, values
+/// are assumed to lie evenly, but never to be all inside while an extreme is outside.
 struct OutsideCounts {
     std::int64_t below = 0, above = 0;
+    bool belowExact = true, aboveExact = true;
 };
 OutsideCounts outside(const Histogram& histogram, const ValueRange& range);
 

@@ -14,8 +14,9 @@
 #include <limits>
 #include <new>
 
-// A pixel stands for a range of cells in each direction. The ranges of neighbouring pixels meet without gap or overlap, so every cell is in
-// exactly one pixel. A row of pixels is made in three steps: its rows of cells are combined into one, that is combined into one value per
+// A pixel stands for a range of cells in each direction: magnified, for the cell under its middle; otherwise for those whose middle it holds, and
+// at the edge of the view also for what the edge cuts in two. Ranges of neighbouring pixels then meet without gap or overlap, so every cell in
+// view is in exactly one pixel, and the element under a pixel's middle is always among what the pixel shows. A row of pixels is made in three steps: its rows of cells are combined into one, that is combined into one value per
 // pixel, values become colours. A row of pixels over the same rows of cells as the one above is copied.
 namespace forkpoint::heatmap {
 namespace {
@@ -30,30 +31,33 @@ struct CellRange {
     bool operator==(const CellRange&) const = default;
 };
 
-/// Of every pixel along one direction. `size`: elements of the picture, `cells`: of the level, 2^shift elements each.
+/// Of every pixel along one direction. `size`: elements of the picture, `cells`: of the level, 2^shift elements each, which is no more than a pixel.
 std::vector<CellRange> cellRanges(double start, double perPixel, int pixels, std::int64_t size, std::int64_t cells, int shift)
 {
     std::vector<CellRange> ranges(static_cast<std::size_t>(pixels));
     const auto total = static_cast<double>(size);
-    // Positions are rounded; the edges of the picture must not be missed by a hair, nor drawn twice.
-    const double hair = std::min(1e-6 * perPixel, 0.01);
-    const auto cellAtPosition = [shift](double position) { return static_cast<std::int64_t>(std::floor(std::ldexp(position, -shift))); };
+    const auto inCells = [shift](double position) { return std::ldexp(position, -shift); };
+    const auto whole = [cells](double x) { return x <= 0 ? std::int64_t{0} : x >= static_cast<double>(cells) ? cells : static_cast<std::int64_t>(x); };
+    const auto cellUnder = [&](double position) { return std::min(whole(std::floor(inCells(position))), cells - 1); };
+    // Cells whose middle lies before a position. The last cell ends where the picture does.
+    const double lastMiddle = (std::ldexp(static_cast<double>(cells - 1), shift) + total) / 2;
+    const auto cellsBefore = [&](double position) { return position > lastMiddle ? cells : std::min(whole(std::floor(inCells(position) + 0.5)), cells - 1); };
     for (int pixel = 0; pixel < pixels; ++pixel) {
         CellRange& range = ranges[static_cast<std::size_t>(pixel)];
-        if (perPixel < 1) {
-            const double middle = start + (pixel + 0.5) * perPixel;
-            if (middle >= 0 && middle < total) {
-                range.begin = std::min(cellAtPosition(middle), cells - 1);
-                range.end = range.begin + 1;
-            }
-            continue;
+        const double middle = start + (pixel + 0.5) * perPixel;
+        const bool isOnPicture = middle >= 0 && middle < total;
+        if (perPixel >= 1) {
+            const double begin = start + pixel * perPixel, end = start + (pixel + 1) * perPixel;
+            range = {cellsBefore(begin), cellsBefore(end)};
+            // What the edge of the view cuts in two is in view.
+            const double hair = std::min(1e-6 * perPixel, 0.01); // positions are rounded
+            if (pixel == 0 && begin + hair < total)
+                range.begin = std::min(range.begin, cellUnder(begin + hair));
+            if (pixel == pixels - 1 && end > hair)
+                range.end = std::max(range.end, whole(std::ceil(inCells(end - hair))));
         }
-        const double begin = start + pixel * perPixel;
-        const double end = start + (pixel + 1) * perPixel;
-        if (begin + hair >= total || end <= hair)
-            continue;
-        range.begin = begin <= 0 ? 0 : std::min(cellAtPosition(begin), cells - 1);
-        range.end = end + hair >= total ? cells : std::max(cellAtPosition(end), range.begin + 1);
+        if (range.empty() && isOnPicture) // magnified, or a pixel as large as a cell and rounding between them
+            range = {cellUnder(middle), cellUnder(middle) + 1};
     }
     return ranges;
 }

@@ -215,7 +215,7 @@ Box Slice::boxOf(const CellRect& rect) const
 {
     Box box = m_mergedBox;
     if (folded()) {
-        const std::int64_t first = rect.row * m_columns + rect.column;
+        const std::int64_t first = std::min(rect.row * m_columns + rect.column, m_length); // perhaps beyond a short last row
         const std::int64_t end = (rect.row + rect.rows - 1) * m_columns + rect.column + rect.columns;
         box.start[*m_columnDim] = first;
         box.extent[*m_columnDim] = std::max<std::int64_t>(std::min(end, m_length) - first, 0);

@@ -257,6 +257,9 @@ Json jsonReport(const compare::Snapshot& comparison)
     for (const auto& note : alignment.notes) {
         notes.push_back(note);
     }
+    for (const auto& note : narrowNotes(comparison)) {
+        notes.push_back(note);
+    }
     for (const auto& plan : alignment.steps) {
         if (!plan.text.empty()) {
             notes.push_back(fmt::format("step {}: {}", plan.step, plan.text));

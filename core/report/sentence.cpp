@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/report/sentence.h"
 
+#include "core/compare/pair_counts.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -33,50 +36,64 @@ std::string place(const align::Pair& pair)
 
 std::string counted(std::size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
+/// What was not compared, one sentence each.
+std::string leftOut(const compare::PairCounts& counts)
+{
+    std::string text;
+    if (counts.oneSided() > 0) {
+        text += fmt::format(" {} on one side only.", counts.oneSided() == 1 ? "1 tensor exists" : fmt::format("{} tensors exist", counts.oneSided()));
+    }
+    if (counts.unreadable > 0) {
+        text += fmt::format(" {} could not be read.", counted(counts.unreadable, "tensor"));
+    }
+    return text;
+}
+
 /// The verdict where there is no fork.
 std::string agreement(const compare::Snapshot& comparison)
 {
-    const auto& outcome = *comparison.outcome();
-    const auto& pairs = comparison.structure().alignment.pairs;
-    std::size_t identical = 0, noise = 0;
-    for (const auto& gate : outcome.verdict.gates) {
-        identical += gate.identical;
-        noise += gate.noise;
+    const auto counts = compare::countPairs(comparison);
+    const bool oneRun = comparison.structure().alignment.ranksOfOneRun.has_value();
+    const auto withinFloor = counts.identical + counts.noise;
+    if (withinFloor + counts.undecidable == 0) {
+        return (oneRun && counts.compared() > 0 ? "Nothing that must be equal on all ranks was compared."
+                   : counts.unreadable > 0      ? "Nothing could be compared."
+                                                : "Nothing could be compared: no tensor exists on both sides.")
+            + leftOut(counts);
     }
-    const bool oneSided
-        = std::any_of(pairs.begin(), pairs.end(), [](const auto& p) { return p.status == align::PairStatus::OnlyA || p.status == align::PairStatus::OnlyB; });
+    const std::string_view subject = oneRun ? "Weights, reduced gradients and optimizer" : comparison.outcome()->verdict.ordered ? "The runs" : "The files";
     std::string text;
-    if (outcome.verdict.pairs == 0) {
-        return "Nothing could be compared: no tensor exists on both sides.";
+    if (withinFloor == 0) {
+        text = fmt::format("No tensor could be decided: {} the floor, but may have grown from rounding.",
+                           counts.undecidable == 1 ? "1 exceeds" : fmt::format("{} exceed", counts.undecidable));
+        return text + leftOut(counts);
     }
-    if (identical + noise == 0) {
-        return fmt::format("Nothing could be compared: {} could not be read.", counted(outcome.unreadable, "tensor"));
-    }
-    if (noise == 0) {
-        text = oneSided ? fmt::format("All {} compared tensors are bit-identical, but some tensors exist on one side only.", identical)
-                        : fmt::format("The runs are bit-identical in all {} compared tensors.", identical);
+    if (counts.noise == 0) {
+        text = counts.complete() ? fmt::format("{} are bit-identical in all {}.", subject, counted(counts.identical, "compared tensor"))
+                                 : fmt::format("{} are bit-identical in the {} that could be compared.", subject, counted(counts.identical, "tensor"));
     } else {
-        text = fmt::format("The runs agree within rounding in all {} compared tensors ({} bit-identical)", identical + noise - outcome.verdict.undecidable, identical);
-        std::optional<std::size_t> worst;
-        for (std::size_t i = 0; i < comparison.ready(); ++i) {
-            const auto& result = comparison.result(i);
-            if (result.severity == Severity::Noise && !result.undecidable && (!worst || result.ratio > comparison.result(*worst).ratio)) {
-                worst = i;
-            }
-        }
-        text += worst ? fmt::format("; closest to the floor: {}, {}.", place(pairs[*worst]), pairNumbers(comparison, *worst)) : ".";
+        text = fmt::format("{} agree within rounding in {} ({} bit-identical)", subject,
+                           counts.complete() ? fmt::format("all {}", counted(withinFloor, "compared tensor"))
+                                             : fmt::format("the {} that could be compared", counted(withinFloor, "tensor")),
+                           counts.identical);
+        const auto& closest = comparison.outcome()->verdict.closest;
+        text += closest ? fmt::format("; closest to the floor: {}, {}.", place(comparison.structure().alignment.pairs[*closest]), pairNumbers(comparison, *closest))
+                        : ".";
     }
-    if (outcome.verdict.undecidable > 0) {
-        text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(outcome.verdict.undecidable, "tensor"),
-                            outcome.verdict.undecidable == 1 ? "exceeds" : "exceed");
+    if (counts.undecidable > 0) {
+        text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(counts.undecidable, "tensor"),
+                            counts.undecidable == 1 ? "exceeds" : "exceed");
     }
-    if (oneSided && noise > 0) {
-        text += " Some tensors exist on one side only.";
-    }
-    if (outcome.unreadable > 0) {
-        text += fmt::format(" {} could not be read.", counted(outcome.unreadable, "tensor"));
-    }
-    return text;
+    return text + leftOut(counts);
+}
+
+/// Said before the verdict on two ranks of one run.
+std::string lead(const compare::Snapshot& comparison)
+{
+    const auto& ranks = comparison.structure().alignment.ranksOfOneRun;
+    return ranks ? fmt::format("Ranks {} and {} of one run: their data differ by design, so look at weights, reduced gradients and optimizer. ", ranks->first,
+                               ranks->second)
+                 : std::string();
 }
 
 } // namespace
@@ -147,30 +164,77 @@ std::string oneSidedInputs(const compare::Snapshot& comparison, std::size_t pair
     return found > kNamed ? out + fmt::format(" (and {} more)", found - kNamed) : out;
 }
 
+/// Why the fork is one.
+std::string evidence(const compare::Snapshot& comparison)
+{
+    const auto& fork = *comparison.outcome()->verdict.fork;
+    switch (compare::forkEvidence(comparison)) {
+    case compare::ForkEvidence::MustBeEqual:
+        return "it must be equal on all ranks";
+    case compare::ForkEvidence::InputsAgree:
+        return fmt::format("{} recorded {} it was computed from {}", fork.after.size(), fork.after.size() == 1 ? "tensor" : "tensors",
+                           fork.after.size() == 1 ? "agrees" : "agree");
+    case compare::ForkEvidence::FirstRecorded:
+        return "nothing recorded comes before it";
+    case compare::ForkEvidence::InputsNotCompared:
+        return "none of its recorded inputs could be compared";
+    case compare::ForkEvidence::InputsNotRecorded:
+        break;
+    }
+    return "none of its inputs was recorded";
+}
+
+/// Plain files: what differs, without a claim about cause.
+std::string fileDifference(const compare::Snapshot& comparison)
+{
+    const auto& verdict = comparison.outcome()->verdict;
+    const auto& pairs = comparison.structure().alignment.pairs;
+    std::size_t differing = 0, compared = 0, worst = verdict.fork->pair;
+    for (const auto& gate : verdict.gates) {
+        differing += gate.above + gate.invalid;
+        compared += gate.identical + gate.noise + gate.above + gate.invalid;
+    }
+    for (std::size_t i = 0; i < comparison.ready(); ++i) {
+        worst = comparison.result(i).ratio > comparison.result(worst).ratio ? i : worst;
+    }
+    std::string text = fmt::format("The files differ by more than rounding in {} of {}. ", differing, counted(compared, "compared tensor"));
+    if (worst == verdict.fork->pair) {
+        text += fmt::format("The first in the order of the files differs most: {}, {}.", place(pairs[worst]), pairNumbers(comparison, worst));
+    } else {
+        text += fmt::format("The first in the order of the files is {}, {}; the largest difference is in {}, {}.", place(pairs[verdict.fork->pair]),
+                            pairNumbers(comparison, verdict.fork->pair), place(pairs[worst]), pairNumbers(comparison, worst));
+    }
+    return text + " Files do not say in which order they were computed: record both runs to find where they fork.";
+}
+
 } // namespace
 
 std::string verdictSentence(const compare::Snapshot& comparison)
 {
     const auto& verdict = comparison.outcome()->verdict;
+    if (verdict.fork && !verdict.ordered) {
+        return fileDifference(comparison);
+    }
+    const std::string before = lead(comparison);
     if (!verdict.fork) {
-        return agreement(comparison) + laterOnset(comparison);
+        return before + agreement(comparison) + laterOnset(comparison);
     }
     const auto& pair = comparison.structure().alignment.pairs[verdict.fork->pair];
+    const std::string_view subject = before.empty() ? "The runs" : "They";
     const std::string where = pair.source.empty() ? "" : fmt::format(" at {}", pair.source);
     if (pair.status == align::PairStatus::OnlyA || pair.status == align::PairStatus::OnlyB) {
-        return fmt::format("The runs fork at {}{}: it exists in the {} only, and what it feeds differs.", place(pair), where,
-                           pair.status == align::PairStatus::OnlyA ? "reference" : "candidate");
+        return before
+            + fmt::format("{} fork at {}{}: it exists in the {} only, and what it feeds differs.", subject, place(pair), where,
+                          pair.status == align::PairStatus::OnlyA ? "reference" : "candidate");
     }
     if (!verdict.fork->proven) {
-        return fmt::format("The runs differ; the first difference in execution order is {}{} ({}), but not all of its inputs agree or were recorded.",
-                           place(pair), where, pairNumbers(comparison, verdict.fork->pair));
+        return before
+            + fmt::format("{} differ; the first difference in execution order is {}{} ({}), but not all of its inputs agree or were recorded.", subject,
+                          place(pair), where, pairNumbers(comparison, verdict.fork->pair));
     }
-    const std::string after = verdict.fork->after.empty()
-        ? "nothing recorded comes before it"
-        : fmt::format("{} recorded {} it was computed from {}", verdict.fork->after.size(), verdict.fork->after.size() == 1 ? "tensor" : "tensors",
-                      verdict.fork->after.size() == 1 ? "agrees" : "agree");
-    return fmt::format("The runs fork at {}{}: {}; {}{}.", place(pair), where, pairNumbers(comparison, verdict.fork->pair), after,
-                       oneSidedInputs(comparison, verdict.fork->pair));
+    return before
+        + fmt::format("{} fork at {}{}: {}; {}{}.", subject, place(pair), where, pairNumbers(comparison, verdict.fork->pair), evidence(comparison),
+                      oneSidedInputs(comparison, verdict.fork->pair));
 }
 
 Coverage coverageOf(const align::Side& side)
@@ -210,6 +274,19 @@ Coverage coverageOf(const align::Side& side)
     return out;
 }
 
+namespace {
+
+std::size_t tensorsOf(const align::Side& side)
+{
+    std::size_t count = 0;
+    for (const auto* rank : side.ranks) {
+        count += rank->tensors.size();
+    }
+    return count;
+}
+
+} // namespace
+
 std::string coverageSentence(const compare::Snapshot& comparison)
 {
     const auto& alignment = comparison.structure().alignment;
@@ -219,11 +296,12 @@ std::string coverageSentence(const compare::Snapshot& comparison)
         const auto coverage = coverageOf(*side);
         notObserved += coverage.notObserved.size();
         text += text.empty() ? "reference " : ", candidate ";
-        text += coverage.calls < 0 ? "calls not counted" : fmt::format("{} of {} module calls", coverage.callsSeen, coverage.calls);
+        text += !side->bundle->isRecording() ? counted(tensorsOf(*side), "tensor")
+            : coverage.calls < 0             ? "calls not counted" : fmt::format("{} of {} module calls", coverage.callsSeen, coverage.calls);
         const auto& problems = side->bundle->problems();
         const auto damage = std::count_if(problems.begin(), problems.end(), [](const auto& p) { return p.level == bundle::Problem::Level::Warning; });
         if (damage > 0) {
-            text += fmt::format(" ({} problem{} in the bundle: see the notes)", damage, damage == 1 ? "" : "s");
+            text += fmt::format(" ({} problem{} in the {}: see the notes)", damage, damage == 1 ? "" : "s", side->bundle->isRecording() ? "bundle" : "files");
         }
         if (coverage.incompleteRanks > 0) {
             text += fmt::format(" ({} of {} ranks did not end regularly)", coverage.incompleteRanks, side->ranks.size());
@@ -241,10 +319,36 @@ std::string coverageSentence(const compare::Snapshot& comparison)
     if (notObserved > 0) {
         text += fmt::format("; {} things not observed", notObserved);
     }
-    if (comparison.outcome() && comparison.outcome()->unreadable > 0) {
-        text += fmt::format("; {} pairs could not be read", comparison.outcome()->unreadable);
+    if (const auto unreadable = compare::countPairs(comparison).unreadable; unreadable > 0) {
+        text += fmt::format("; {} could not be read", counted(unreadable, "pair"));
     }
     return text;
+}
+
+std::vector<std::string> narrowNotes(const compare::Snapshot& comparison)
+{
+    constexpr std::int64_t kEnoughToTell = 16; // fewer elements may be round numbers by chance
+    if (comparison.outcome()->verdict.ordered) {
+        return {};
+    }
+    std::vector<std::string> out;
+    for (const bool isA : { true, false }) {
+        std::map<DType, std::size_t> counts;
+        for (std::size_t i = 0; i < comparison.ready(); ++i) {
+            const auto* lane = comparison.result(i).worstLane();
+            if (!lane || lane->statistics.count < kEnoughToTell) {
+                continue;
+            }
+            if (const auto& narrowest = (isA ? lane->statistics.a : lane->statistics.b).narrowest) {
+                ++counts[*narrowest];
+            }
+        }
+        for (const auto& [dtype, count] : counts) {
+            out.push_back(fmt::format("{}: {} hold{} {} values only, stored as float32: converted from the narrower type before saving, and no more exact than it",
+                                      isA ? "reference" : "candidate", counted(count, "tensor"), count == 1 ? "s" : "", name(dtype)));
+        }
+    }
+    return out;
 }
 
 } // namespace forkpoint::report

@@ -5,6 +5,7 @@
 #include "core/compare/comparison.h"
 
 #include <string>
+#include <vector>
 
 namespace forkpoint::report {
 
@@ -25,5 +26,9 @@ struct Coverage {
     std::size_t incompleteRanks = 0;      ///< recording did not end regularly
 };
 Coverage coverageOf(const align::Side& side);
+
+/// What float32 tensors hold that came from a narrower type: `.float()` before saving adds no digits. One sentence per side and type; only for
+/// plain files, whose writers convert before they save.
+std::vector<std::string> narrowNotes(const compare::Snapshot& comparison);
 
 } // namespace forkpoint::report

@@ -84,17 +84,22 @@ std::string gateDetail(const diagnose::GateSummary& gate)
 std::string gatesText(const compare::Snapshot& comparison, const TextOptions& options)
 {
     const auto& verdict = comparison.outcome()->verdict;
-    std::string out = heading("Gates", options);
+    const auto& alignment = comparison.structure().alignment;
+    // After a fork everything later differs: only its own step shows what still agreed.
+    const auto step = verdict.fork ? std::optional(alignment.pairs[verdict.fork->pair].key.step) : std::nullopt;
+    const diagnose::GateQuestion question { step, verdict.fork ? std::optional(verdict.fork->pair) : std::nullopt,
+                                            diagnose::unexpectedDifferences(comparison.structure().context) };
+    const auto gates = diagnose::summariseGates(alignment, comparison.severities(), question);
+    std::string out = heading(step ? fmt::format("Gates of step {}", *step) : "Gates", options);
     for (std::size_t g = 0; g < diagnose::kGates; ++g) {
-        const auto& gate = verdict.gates[g];
+        const auto& gate = gates[g];
         const Tone tone = gate.state == GateState::Ok ? Tone::Good
             : gate.state == GateState::Fork           ? Tone::Bad
             : gate.state == GateState::Differs        ? Tone::Warn
                                                       : Tone::Dim;
         std::string detail = gateDetail(gate);
-        if (static_cast<diagnose::Gate>(g) == diagnose::Gate::Environment && comparison.structure().context) {
-            const auto& context = *comparison.structure().context;
-            const auto n = std::count_if(context.begin(), context.end(), [](const auto& e) { return !e.expected; });
+        if (static_cast<diagnose::Gate>(g) == diagnose::Gate::Environment && question.environmentDiffers) {
+            const auto n = *question.environmentDiffers;
             detail = n == 0 ? "no unexpected difference" : fmt::format("{} difference{}", n, n == 1 ? "" : "s");
         }
         const std::string state(diagnose::name(gate.state));
@@ -147,7 +152,7 @@ std::string forkText(const compare::Snapshot& comparison, const TextOptions& opt
     const auto metricLine = [&](std::string_view label, const std::string& value) {
         return fmt::format("  {}  {}\n", padded(label, 19), wrapped(printable(value), width, 23, 23));
     };
-    std::string out = heading(verdict.fork->proven ? "Fork" : "First difference", options);
+    std::string out = heading(verdict.fork->proven ? "Fork" : verdict.ordered ? "First difference" : "First difference, in the order of the files", options);
     out += metricLine("pair", pair.id);
     if (!pair.source.empty()) {
         out += metricLine("source", pair.source);
@@ -211,7 +216,7 @@ std::string pairsText(const compare::Snapshot& comparison, const TextOptions& op
         return {};
     }
     std::size_t centre = 0;
-    std::string title = "Pairs around the fork, in execution order";
+    std::string title = verdict.ordered ? "Pairs around the fork, in execution order" : "Pairs around the first difference, in the order of the files";
     if (verdict.fork) {
         centre = verdict.fork->pair;
     } else {
@@ -257,9 +262,11 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
         return {};
     }
     std::string out;
-    std::size_t shown = 0, expected = 0;
+    std::size_t shown = 0, expected = 0, unreadable = 0;
     for (const auto& e : *context) {
-        if (e.expected && !e.key.starts_with("argv")) {
+        if (e.unreadable) {
+            ++unreadable;
+        } else if (e.expected && !e.key.starts_with("argv")) {
             ++expected;
         } else if (shown++ < kContextLines) {
             out += "  " + wrapped(printable(fmt::format("{} {}: {} -> {}", e.section, e.key, e.a.empty() ? "(absent)" : e.a, e.b.empty() ? "(absent)" : e.b)),
@@ -270,7 +277,9 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
     if (shown > kContextLines) {
         out += fmt::format("  ... {} more: see --json\n", shown - kContextLines);
     }
-    if (shown == 0) {
+    if (unreadable > 0) {
+        out += "  " + wrapped("not readable on one side: see the notes", static_cast<std::size_t>(options.width), 2, 2) + "\n";
+    } else if (shown == 0) {
         return {};
     }
     if (expected > 0) {
@@ -292,8 +301,9 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
     const auto& alignment = comparison.structure().alignment;
     std::vector<std::string> notes = alignment.notes;
     std::string last;
+    const bool filesOfOneRank = !comparison.outcome()->verdict.ordered && alignment.a.ranks.size() == 1 && alignment.b.ranks.size() == 1; // nothing to join
     for (const auto& plan : alignment.steps) {
-        if (!plan.text.empty() && plan.text != last) { // equal plans of consecutive steps are said once
+        if (!filesOfOneRank && !plan.text.empty() && plan.text != last) { // equal plans of consecutive steps are said once
             notes.push_back(fmt::format("from step {}: {}", plan.step, plan.text));
             last = plan.text;
         }
@@ -315,6 +325,9 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
     for (const auto& [reason, count] : notCompared) {
         notes.push_back(fmt::format("{} pair{} not compared: {}", count, count == 1 ? "" : "s", reason));
     }
+    for (auto& note : narrowNotes(comparison)) {
+        notes.push_back(std::move(note));
+    }
     std::map<std::string, std::size_t> notObserved; // reason -> pairs
     for (const auto& pair : alignment.pairs) {
         if (pair.status == align::PairStatus::NotObserved) {
@@ -335,7 +348,7 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
             notes.push_back(fmt::format("the {} was disturbed on purpose (record --noise): it tells what rounding alone does, give it as --noise", which));
         }
         for (const auto& problem : side->bundle->problems()) {
-            notes.push_back(fmt::format("{}: {}: {}", which, problem.where, problem.message));
+            notes.push_back(fmt::format("{}: {}{}{}", which, problem.where, problem.where.empty() ? "" : ": ", problem.message));
         }
     }
     if (notes.empty()) {
@@ -381,7 +394,9 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
     out += fmt::format("  candidate  {}\n", shortened(runText(structure.alignment.b), width - 13));
     out += fmt::format("  floor      {}\n", wrapped(floorText(structure), width, 13, 13));
     out += fmt::format("  coverage   {}\n", wrapped(coverageSentence(comparison), width, 13, 13));
-    out += gatesText(comparison, options);
+    if (verdict.ordered) { // files have no stations
+        out += gatesText(comparison, options);
+    }
     out += forkText(comparison, options);
     out += pairsText(comparison, options);
     out += contextText(comparison, options);

@@ -23,6 +23,16 @@
     </message>
 </context>
 <context>
+    <name>Heatmap</name>
+    <message numerus="yes">
+        <source>%n number(s) are needed, one per dim, or one flat index.</source>
+        <translation>
+            <numerusform>One number is needed, or a flat index.</numerusform>
+            <numerusform>%n numbers are needed, one per dim, or one flat index.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>PairWords</name>
     <message numerus="yes">
         <source>%n rank(s)</source>
@@ -46,13 +56,6 @@
         <translation>
             <numerusform>The runs are bit-identical in the one compared tensor.</numerusform>
             <numerusform>The runs are bit-identical in all %n compared tensors.</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>The runs agree within rounding in all %n compared tensor(s); some tensors exist on one side only.</source>
-        <translation>
-            <numerusform>The runs agree within rounding in the one compared tensor; some tensors exist on one side only.</numerusform>
-            <numerusform>The runs agree within rounding in all %n compared tensors; some tensors exist on one side only.</numerusform>
         </translation>
     </message>
     <message numerus="yes">
@@ -102,6 +105,90 @@
         <translation>
             <numerusform>%n pair could not be read</numerusform>
             <numerusform>%n pairs could not be read</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) could not be read.</source>
+        <translation>
+            <numerusform>%n tensor could not be read.</numerusform>
+            <numerusform>%n tensors could not be read.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) exist on one side only.</source>
+        <translation>
+            <numerusform>%n tensor exists on one side only.</numerusform>
+            <numerusform>%n tensors exist on one side only.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>No tensor could be decided: %n exceed(s) the floor, but may have grown from rounding.</source>
+        <translation>
+            <numerusform>No tensor could be decided: %n exceeds the floor, but may have grown from rounding.</numerusform>
+            <numerusform>No tensor could be decided: %n exceed the floor, but may have grown from rounding.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Weights, reduced gradients and optimizer are bit-identical in %n compared tensor(s).</source>
+        <translation>
+            <numerusform>Weights, reduced gradients and optimizer are bit-identical in the one compared tensor.</numerusform>
+            <numerusform>Weights, reduced gradients and optimizer are bit-identical in all %n compared tensors.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Weights, reduced gradients and optimizer agree within rounding in %n compared tensor(s).</source>
+        <translation>
+            <numerusform>Weights, reduced gradients and optimizer agree within rounding in the one compared tensor.</numerusform>
+            <numerusform>Weights, reduced gradients and optimizer agree within rounding in all %n compared tensors.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs are bit-identical in the %n tensor(s) that could be compared.</source>
+        <translation>
+            <numerusform>The runs are bit-identical in the one tensor that could be compared.</numerusform>
+            <numerusform>The runs are bit-identical in the %n tensors that could be compared.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs agree within rounding in the %n tensor(s) that could be compared.</source>
+        <translation>
+            <numerusform>The runs agree within rounding in the one tensor that could be compared.</numerusform>
+            <numerusform>The runs agree within rounding in the %n tensors that could be compared.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) in later steps exceed the floor, but may have grown from rounding.</source>
+        <translation>
+            <numerusform>%n tensor in later steps exceeds the floor, but may have grown from rounding.</numerusform>
+            <numerusform>%n tensors in later steps exceed the floor, but may have grown from rounding.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n problem(s) in the bundles</source>
+        <translation>
+            <numerusform>%n problem in the bundles</numerusform>
+            <numerusform>%n problems in the bundles</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n rank(s) not compared</source>
+        <translation>
+            <numerusform>%n rank not compared</numerusform>
+            <numerusform>%n ranks not compared</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s) on one side only</source>
+        <translation>
+            <numerusform>%n step on one side only</numerusform>
+            <numerusform>%n steps on one side only</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n pair(s) with shapes that cannot be related</source>
+        <translation>
+            <numerusform>%n pair with shapes that cannot be related</numerusform>
+            <numerusform>%n pairs with shapes that cannot be related</numerusform>
         </translation>
     </message>
 </context>

@@ -146,6 +146,14 @@
         <source>, relative %1</source>
         <translation>，相对 %1</translation>
     </message>
+    <message>
+        <source>No onset can be told: no common step has finite losses on both sides.</source>
+        <translation>无法判断起点：没有任何共同的步在两侧都有有限的 loss。</translation>
+    </message>
+    <message>
+        <source>Values beyond 1e250 are too large for an axis and drawn as infinite: %1 of A, %2 of B.</source>
+        <translation>超过 1e250 的值对坐标轴来说过大，按无穷绘制：A 有 %1 个，B 有 %2 个。</translation>
+    </message>
 </context>
 <context>
     <name>Errors</name>
@@ -368,6 +376,277 @@
     <message>
         <source>not recorded, follows from the inputs</source>
         <translation>未记录，由输入推得</translation>
+    </message>
+</context>
+<context>
+    <name>Heatmap</name>
+    <message>
+        <source>over</source>
+        <translation>超差</translation>
+    </message>
+    <message>
+        <source>within</source>
+        <translation>容差内</translation>
+    </message>
+    <message>
+        <source>equal</source>
+        <translation>相等</translation>
+    </message>
+    <message>
+        <source>no dim</source>
+        <translation>无维度</translation>
+    </message>
+    <message>
+        <source>dim %1</source>
+        <translation>维 %1</translation>
+    </message>
+    <message>
+        <source>dims %1-%2</source>
+        <translation>维 %1-%2</translation>
+    </message>
+    <message>
+        <source>rel</source>
+        <comment>short for relative error, on a button</comment>
+        <translation>相对</translation>
+    </message>
+    <message>
+        <source>ULP</source>
+        <translation>ULP</translation>
+    </message>
+    <message>
+        <source>over</source>
+        <comment>short for over tolerance, on a button</comment>
+        <translation>超差</translation>
+    </message>
+    <message>
+        <source>relative error</source>
+        <translation>相对误差</translation>
+    </message>
+    <message>
+        <source>ULP distance</source>
+        <translation>ULP 距离</translation>
+    </message>
+    <message>
+        <source>over tolerance</source>
+        <translation>超出容差</translation>
+    </message>
+    <message>
+        <source>The values of the reference. Where several share a pixel, the one of largest magnitude.</source>
+        <translation>参考运行的值。多个元素共用一个像素时，取绝对值最大者。</translation>
+    </message>
+    <message>
+        <source>The values of the candidate. Where several share a pixel, the one of largest magnitude.</source>
+        <translation>候选运行的值。多个元素共用一个像素时，取绝对值最大者。</translation>
+    </message>
+    <message>
+        <source>d = B − A with its sign. Where several share a pixel, the one of largest magnitude.</source>
+        <translation>d = B − A，带符号。多个元素共用一个像素时，取绝对值最大者。</translation>
+    </message>
+    <message>
+        <source>|d| with d = B − A. Where several share a pixel, the largest.</source>
+        <translation>|d|，其中 d = B − A。多个元素共用一个像素时，取最大者。</translation>
+    </message>
+    <message>
+        <source>|d| / max(|a|, |b|), the symmetric relative error; 0/0 is 0. Where several share a pixel, the largest.</source>
+        <translation>|d| / max(|a|, |b|)，对称相对误差；0/0 记为 0。多个元素共用一个像素时，取最大者。</translation>
+    </message>
+    <message>
+        <source>How many representable numbers lie between a and b, in units in the last place of their common type; integers: |b − a|. Where several share a pixel, the largest.</source>
+        <translation>a 与 b 之间可表示数的个数，以共同类型的末位单位计；整数为 |b − a|。多个元素共用一个像素时，取最大者。</translation>
+    </message>
+    <message>
+        <source>Equal, within, or over: not |d| &lt;= atol + rtol × |a|, as torch.isclose(B, A) with rtol %1 and atol %2. NaN and unequal infinities are over. Where several share a pixel, the worst.</source>
+        <translation>相等、容差内或超差：不满足 |d| &lt;= atol + rtol × |a|，与 torch.isclose(B, A) 相同，rtol %1，atol %2。NaN 与不相等的无穷算超差。多个元素共用一个像素时，取最坏者。</translation>
+    </message>
+    <message>
+        <source>viridis</source>
+        <translation>viridis</translation>
+    </message>
+    <message>
+        <source>cividis</source>
+        <translation>cividis</translation>
+    </message>
+    <message>
+        <source>grey</source>
+        <translation>灰度</translation>
+    </message>
+    <message>
+        <source>diverging</source>
+        <translation>双向</translation>
+    </message>
+    <message>
+        <source>linear</source>
+        <translation>线性</translation>
+    </message>
+    <message>
+        <source>log</source>
+        <translation>对数</translation>
+    </message>
+    <message>
+        <source>log both ways</source>
+        <translation>双向对数</translation>
+    </message>
+    <message>
+        <source>%1 to %2, %3</source>
+        <comment>low to high, scale</comment>
+        <translation>%1 至 %2，%3</translation>
+    </message>
+    <message>
+        <source>rows: %1</source>
+        <translation>行：%1</translation>
+    </message>
+    <message>
+        <source>columns: %1</source>
+        <translation>列：%1</translation>
+    </message>
+    <message>
+        <source>one line, continued after %1</source>
+        <translation>单行，每 %1 个换行</translation>
+    </message>
+    <message>
+        <source>dim %1 at %2</source>
+        <translation>维 %1 取 %2</translation>
+    </message>
+    <message>
+        <source>The elements appear when the runs are read.</source>
+        <translation>读入运行后显示元素。</translation>
+    </message>
+    <message>
+        <source>There is nothing to look at: the runs could not be compared.</source>
+        <translation>没有可看的内容：无法比较这两次运行。</translation>
+    </message>
+    <message>
+        <source>Open two runs to see their elements.</source>
+        <translation>打开两次运行即可查看元素。</translation>
+    </message>
+    <message>
+        <source>Select a pair, in the list or in the graph, to see its elements.</source>
+        <translation>在列表或计算图中选中一对张量即可查看其元素。</translation>
+    </message>
+    <message>
+        <source>Only the reference has this tensor: there is nothing to compare it with.</source>
+        <translation>只有参考运行有此张量：没有可比较的对象。</translation>
+    </message>
+    <message>
+        <source>Only the candidate has this tensor: there is nothing to compare it with.</source>
+        <translation>只有候选运行有此张量：没有可比较的对象。</translation>
+    </message>
+    <message>
+        <source>The shapes cannot be related: A %1, B %2. Their elements cannot be laid over each other.</source>
+        <translation>形状无法对应：A %1，B %2。元素无法重叠比较。</translation>
+    </message>
+    <message>
+        <source>The recorder could not see this tensor on one side.</source>
+        <translation>记录器在一侧无法看到此张量。</translation>
+    </message>
+    <message>
+        <source>The parts of this tensor could not be put together.</source>
+        <translation>此张量的各部分无法拼合。</translation>
+    </message>
+    <message>
+        <source>This pair is not measured yet. Its elements appear when it is.</source>
+        <translation>这对张量尚未测量。测量后显示其元素。</translation>
+    </message>
+    <message>
+        <source>This pair was not measured: the comparison was stopped. Compare again to see its elements.</source>
+        <translation>这对张量未测量：比较已停止。重新比较即可查看其元素。</translation>
+    </message>
+    <message>
+        <source>A has %1 elements and B %2, so they cannot be laid over each other.</source>
+        <translation>A 有 %1 个元素，B 有 %2 个，无法重叠比较。</translation>
+    </message>
+    <message>
+        <source>This tensor has no elements: its shape is %1.</source>
+        <translation>此张量没有元素：形状为 %1。</translation>
+    </message>
+    <message>
+        <source>Neither run recorded the values of this tensor.</source>
+        <translation>两次运行都没有记录此张量的值。</translation>
+    </message>
+    <message>
+        <source>The reference did not record the values of this tensor.</source>
+        <translation>参考运行没有记录此张量的值。</translation>
+    </message>
+    <message>
+        <source>The candidate did not record the values of this tensor.</source>
+        <translation>候选运行没有记录此张量的值。</translation>
+    </message>
+    <message>
+        <source>Both have the same digest, so they are equal in every bit.</source>
+        <translation>两者摘要相同，因此逐位相等。</translation>
+    </message>
+    <message>
+        <source>There are a digest and statistics only; they are in the details.</source>
+        <translation>只有摘要与统计量，见详细信息。</translation>
+    </message>
+    <message>
+        <source>Record it with its values to see the elements.</source>
+        <translation>连同数值一起记录即可查看元素。</translation>
+    </message>
+    <message>
+        <source>Reading was stopped.</source>
+        <translation>读取已停止。</translation>
+    </message>
+    <message>
+        <source>The elements could not be read.
+
+%1
+
+If the run is on a disk that was away, read again; if the file is damaged, copy or record the run again.</source>
+        <translation>无法读取元素。
+
+%1
+
+若运行所在的磁盘曾断开，请重新读取；若文件已损坏，请重新复制或重新记录。</translation>
+    </message>
+    <message>
+        <source>“%1” is no whole number.</source>
+        <translation>“%1”不是整数。</translation>
+    </message>
+    <message>
+        <source>The tensor has the flat indexes 0 to %1.</source>
+        <translation>此张量的扁平下标为 0 至 %1。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n number(s) are needed, one per dim, or one flat index.</source>
+        <translation>
+            <numerusform>需要 %n 个数，每维一个；或一个扁平下标。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Dim %1 has the indexes 0 to %2.</source>
+        <translation>维 %1 的下标为 0 至 %2。</translation>
+    </message>
+    <message>
+        <source>column %1</source>
+        <translation>第 %1 列</translation>
+    </message>
+    <message>
+        <source>row %1</source>
+        <translation>第 %1 行</translation>
+    </message>
+    <message>
+        <source>columns %1-%2</source>
+        <translation>第 %1-%2 列</translation>
+    </message>
+    <message>
+        <source>rows %1-%2</source>
+        <translation>第 %1-%2 行</translation>
+    </message>
+    <message>
+        <source>%1 rank %2, micro-step %3</source>
+        <comment>side</comment>
+        <translation>%1 rank %2，微步 %3</translation>
+    </message>
+    <message>
+        <source>%1 rank %2</source>
+        <comment>side</comment>
+        <translation>%1 rank %2</translation>
+    </message>
+    <message>
+        <source>%1 micro-step %2</source>
+        <comment>side</comment>
+        <translation>%1 微步 %2</translation>
     </message>
 </context>
 <context>
@@ -657,6 +936,10 @@
         <source>Expected: this differs between any two such runs.</source>
         <translation>属预期差异：任意两次这样的运行都会不同。</translation>
     </message>
+    <message>
+        <source>not readable</source>
+        <translation>无法读取</translation>
+    </message>
 </context>
 <context>
     <name>PairWords</name>
@@ -811,6 +1094,26 @@
             <numerusform>%1 / %n 个 rank</numerusform>
         </translation>
     </message>
+    <message>
+        <source>fwd</source>
+        <comment>short for forward</comment>
+        <translation>前向</translation>
+    </message>
+    <message>
+        <source>bwd</source>
+        <comment>short for backward</comment>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>red</source>
+        <comment>short for reduce</comment>
+        <translation>归约</translation>
+    </message>
+    <message>
+        <source>opt</source>
+        <comment>short for optimizer</comment>
+        <translation>优化器</translation>
+    </message>
 </context>
 <context>
     <name>Samples</name>
@@ -956,12 +1259,6 @@
         <source>The runs are bit-identical in all %n compared tensor(s).</source>
         <translation>
             <numerusform>所比较的 %n 个张量全部逐位一致。</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>The runs agree within rounding in all %n compared tensor(s); some tensors exist on one side only.</source>
-        <translation>
-            <numerusform>所比较的 %n 个张量在舍入误差内全部一致；另有一些张量只存在于一侧。</numerusform>
         </translation>
     </message>
     <message numerus="yes">
@@ -1169,6 +1466,110 @@
         <source>B = %1 × A exactly</source>
         <translation>B 恰为 %1 × A</translation>
     </message>
+    <message numerus="yes">
+        <source>%n tensor(s) could not be read.</source>
+        <translation>
+            <numerusform>%n 个张量无法读取。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) exist on one side only.</source>
+        <translation>
+            <numerusform>%n 个张量只存在于一侧。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing that must be equal on all ranks was compared.</source>
+        <translation>没有比较到任何必须在所有 rank 上相等的内容。</translation>
+    </message>
+    <message>
+        <source>Nothing could be compared.</source>
+        <translation>没有任何内容可以比较。</translation>
+    </message>
+    <message numerus="yes">
+        <source>No tensor could be decided: %n exceed(s) the floor, but may have grown from rounding.</source>
+        <translation>
+            <numerusform>没有张量可以判定：%n 个超过底噪，但可能由舍入误差增长而来。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Weights, reduced gradients and optimizer are bit-identical in %n compared tensor(s).</source>
+        <translation>
+            <numerusform>权重、归约后的梯度和优化器在所比较的 %n 个张量中逐位一致。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Weights, reduced gradients and optimizer agree within rounding in %n compared tensor(s).</source>
+        <translation>
+            <numerusform>权重、归约后的梯度和优化器在所比较的 %n 个张量中在舍入误差内一致。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs are bit-identical in the %n tensor(s) that could be compared.</source>
+        <translation>
+            <numerusform>在能够比较的 %n 个张量中，两次运行逐位一致。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The runs agree within rounding in the %n tensor(s) that could be compared.</source>
+        <translation>
+            <numerusform>在能够比较的 %n 个张量中，两次运行在舍入误差内一致。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Ranks %1 and %2 of one run: their data differ by design.</source>
+        <translation>同一次运行的 rank %1 和 rank %2：它们的数据本来就不同。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tensor(s) in later steps exceed the floor, but may have grown from rounding.</source>
+        <translation>
+            <numerusform>后续步中有 %n 个张量超过底噪，但可能由舍入误差增长而来。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>They fork at step %1 %2: %3.</source>
+        <translation>它们在第 %1 步%2处分叉：%3。</translation>
+    </message>
+    <message>
+        <source>It must be equal on all ranks.</source>
+        <translation>它在所有 rank 上必须相等。</translation>
+    </message>
+    <message>
+        <source>None of its recorded inputs could be compared.</source>
+        <translation>它的已记录输入都无法比较。</translation>
+    </message>
+    <message>
+        <source>None of its inputs was recorded.</source>
+        <translation>它的输入都没有被记录。</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n problem(s) in the bundles</source>
+        <translation>
+            <numerusform>bundle 中有 %n 个问题</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n rank(s) not compared</source>
+        <translation>
+            <numerusform>%n 个 rank 未比较</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n step(s) on one side only</source>
+        <translation>
+            <numerusform>%n 个步只存在于一侧</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n pair(s) with shapes that cannot be related</source>
+        <translation>
+            <numerusform>%n 对的形状无法对应</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Look at weights, reduced gradients and optimizer.</source>
+        <translation>请查看权重、归约后的梯度和优化器。</translation>
+    </message>
 </context>
 <context>
     <name>Words</name>
@@ -1288,6 +1689,10 @@
     <message>
         <source>no finite value</source>
         <translation>没有有限值</translation>
+    </message>
+    <message>
+        <source>no common step with finite values on both sides</source>
+        <translation>没有任何共同的步在两侧都有有限值</translation>
     </message>
 </context>
 <context>
@@ -1417,28 +1822,12 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <translation>指数滑动平均，历史权重 %1。原始曲线保留在下方；读数取自原始值。</translation>
     </message>
     <message>
-        <source>A %1</source>
-        <translation>A %1</translation>
-    </message>
-    <message>
-        <source>B %1</source>
-        <translation>B %1</translation>
-    </message>
-    <message>
-        <source>step %1</source>
-        <translation>第 %1 步</translation>
-    </message>
-    <message>
         <source>smoothed over %1</source>
         <translation>平滑范围 %1</translation>
     </message>
 </context>
 <context>
     <name>forkpoint::ui::DetailsPanel</name>
-    <message>
-        <source>step %1</source>
-        <translation>第 %1 步</translation>
-    </message>
     <message>
         <source>metric</source>
         <translation>指标</translation>
@@ -1486,10 +1875,6 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
     <message>
         <source>Ranks</source>
         <translation>各 rank</translation>
-    </message>
-    <message>
-        <source>No pair selected</source>
-        <translation>未选择张量对</translation>
     </message>
     <message>
         <source>Choose a pair in the list, or press F8 for the next divergence.</source>
@@ -1545,6 +1930,86 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
     <message>
         <source>Drop a bundle here, or click to choose its folder.</source>
         <translation>将 bundle 拖到这里，或点击选择文件夹。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::ElementPanel</name>
+    <message>
+        <source>scalar</source>
+        <translation>标量</translation>
+    </message>
+    <message>
+        <source>rank %1</source>
+        <translation>rank %1</translation>
+    </message>
+    <message>
+        <source>sum of all ranks</source>
+        <translation>所有 rank 之和</translation>
+    </message>
+    <message>
+        <source>, micro-step %1</source>
+        <translation>，微步 %1</translation>
+    </message>
+    <message>
+        <source>A %1, B %2</source>
+        <comment>places of both sides</comment>
+        <translation>A %1，B %2</translation>
+    </message>
+    <message>
+        <source>relative</source>
+        <translation>相对</translation>
+    </message>
+    <message>
+        <source>ULP</source>
+        <translation>ULP</translation>
+    </message>
+    <message>
+        <source>undefined</source>
+        <translation>无定义</translation>
+    </message>
+    <message>
+        <source>bits A</source>
+        <translation>A 的位</translation>
+    </message>
+    <message>
+        <source>bits B</source>
+        <translation>B 的位</translation>
+    </message>
+    <message>
+        <source>A xor B</source>
+        <translation>A 异或 B</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>已固定</translation>
+    </message>
+    <message>
+        <source>largest |B − A|</source>
+        <translation>|B − A| 最大处</translation>
+    </message>
+    <message>
+        <source>Element</source>
+        <translation>元素</translation>
+    </message>
+    <message>
+        <source>Click an element to pin it, or press an arrow key.</source>
+        <translation>单击元素可固定它，也可按方向键。</translation>
+    </message>
+    <message>
+        <source>under the mouse</source>
+        <translation>鼠标处</translation>
+    </message>
+    <message>
+        <source>Point at an element.</source>
+        <translation>把鼠标移到元素上。</translation>
+    </message>
+    <message>
+        <source>weighted sum of all ranks</source>
+        <translation>所有 rank 的加权和</translation>
+    </message>
+    <message>
+        <source>No difference.</source>
+        <translation>没有差异。</translation>
     </message>
 </context>
 <context>
@@ -1803,6 +2268,264 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
             <numerusform>%n 个去向</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Copy picture of the graph</source>
+        <translation>复制计算图的图片</translation>
+    </message>
+    <message>
+        <source>all phases</source>
+        <translation>所有阶段</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::HeatmapBar</name>
+    <message>
+        <source>%1, key %2</source>
+        <comment>mode</comment>
+        <translation>%1，按键 %2</translation>
+    </message>
+    <message>
+        <source>Flip</source>
+        <translation>翻转</translation>
+    </message>
+    <message>
+        <source>Flip A and B, hold Space</source>
+        <translation>翻转 A 与 B，按住空格</translation>
+    </message>
+    <message>
+        <source>Shows B for A, or A for B, in the same place and range. From a difference: A, and B the next time.</source>
+        <translation>在相同位置与范围下以 B 换 A，或以 A 换 B。从差异图翻转时先显示 A，下一次显示 B。</translation>
+    </message>
+    <message>
+        <source>log</source>
+        <comment>logarithmic</comment>
+        <translation>对数</translation>
+    </message>
+    <message>
+        <source>Logarithmic colours</source>
+        <translation>颜色取对数</translation>
+    </message>
+    <message>
+        <source>Spreads the colours over the magnitudes, to both sides of zero where values have a sign.</source>
+        <translation>颜色按数量级展开；有符号的值在零的两侧展开。</translation>
+    </message>
+    <message>
+        <source>Lock</source>
+        <translation>锁定</translation>
+    </message>
+    <message>
+        <source>Lock the ranges</source>
+        <translation>锁定范围</translation>
+    </message>
+    <message>
+        <source>Keeps the range of each mode for other tensors, so that colours can be compared.</source>
+        <translation>每种模式的范围对其他张量保持不变，便于比较颜色。</translation>
+    </message>
+    <message>
+        <source>Profile</source>
+        <translation>剖面</translation>
+    </message>
+    <message>
+        <source>The values of A and B along the row or column of the element under the mouse, else of the pinned one.</source>
+        <translation>鼠标处元素（否则为已固定元素）所在行或列上 A 与 B 的值。</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>Fit, 0 or F</source>
+        <translation>适应，0 或 F</translation>
+    </message>
+    <message>
+        <source>The whole picture in the view.</source>
+        <translation>显示整幅图。</translation>
+    </message>
+    <message>
+        <source>Go to</source>
+        <translation>转到</translation>
+    </message>
+    <message>
+        <source>Go to index, Ctrl+G</source>
+        <translation>转到下标，Ctrl+G</translation>
+    </message>
+    <message>
+        <source>Pins the element of an index that you type.</source>
+        <translation>固定所输入下标的元素。</translation>
+    </message>
+    <message>
+        <source>Worst</source>
+        <translation>最差</translation>
+    </message>
+    <message>
+        <source>Worst element, W</source>
+        <translation>最差元素，W</translation>
+    </message>
+    <message>
+        <source>Pins the element of largest finite magnitude in this mode, on this picture.</source>
+        <translation>固定此模式下图中有限绝对值最大的元素。</translation>
+    </message>
+    <message>
+        <source>Colour map</source>
+        <translation>配色</translation>
+    </message>
+    <message>
+        <source>Diverging: blue below zero, near-white at zero, orange above; for values with a sign.</source>
+        <translation>双向配色：零以下为蓝，零处近白，零以上为橙；用于有符号的值。</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::HeatmapView</name>
+    <message>
+        <source>Reading…</source>
+        <translation>正在读取…</translation>
+    </message>
+    <message>
+        <source>Reading %1</source>
+        <translation>正在读取 %1</translation>
+    </message>
+    <message>
+        <source>Heatmap</source>
+        <translation>热图</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <comment>phase, kind</comment>
+        <translation>%1，%2</translation>
+    </message>
+    <message>
+        <source>step %1</source>
+        <translation>第 %1 步</translation>
+    </message>
+    <message>
+        <source>update</source>
+        <translation>更新量</translation>
+    </message>
+    <message>
+        <source>What the step did to the parameter: after − start. The pair&apos;s numbers are of it too.</source>
+        <translation>此步对参数的改变：步后 − 步前。这对张量的数值也由此计算。</translation>
+    </message>
+    <message>
+        <source>A %1</source>
+        <translation>A %1</translation>
+    </message>
+    <message>
+        <source>B %1</source>
+        <translation>B %1</translation>
+    </message>
+    <message>
+        <source>of %1</source>
+        <translation>共 %1</translation>
+    </message>
+    <message>
+        <source>rtol %1, atol %2</source>
+        <translation>rtol %1，atol %2</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <comment>colour map, range</comment>
+        <translation>%1，%2</translation>
+    </message>
+    <message>
+        <source>Picture of the tensor&apos;s elements</source>
+        <translation>张量元素图</translation>
+    </message>
+    <message>
+        <source>Index, e.g. 12, 77</source>
+        <translation>下标，例如 12, 77</translation>
+    </message>
+    <message>
+        <source>One number per dim, or one flat index. Enter pins the element, Esc closes.</source>
+        <translation>每维一个数，或一个扁平下标。Enter 固定元素，Esc 关闭。</translation>
+    </message>
+    <message>
+        <source>Index to go to</source>
+        <translation>要转到的下标</translation>
+    </message>
+    <message>
+        <source>Read again</source>
+        <translation>重新读取</translation>
+    </message>
+    <message>
+        <source>Heatmap: %1</source>
+        <translation>热图：%1</translation>
+    </message>
+    <message>
+        <source>Pin the element to the left</source>
+        <translation>固定左侧元素</translation>
+    </message>
+    <message>
+        <source>Pin the element to the right</source>
+        <translation>固定右侧元素</translation>
+    </message>
+    <message>
+        <source>Pin the element above</source>
+        <translation>固定上方元素</translation>
+    </message>
+    <message>
+        <source>Pin the element below</source>
+        <translation>固定下方元素</translation>
+    </message>
+    <message>
+        <source>Unpin the element</source>
+        <translation>取消固定</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>放大</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Fit the picture</source>
+        <translation>适应整幅图</translation>
+    </message>
+    <message>
+        <source>Worst element</source>
+        <translation>最差元素</translation>
+    </message>
+    <message>
+        <source>Go to index…</source>
+        <translation>转到下标...</translation>
+    </message>
+    <message>
+        <source>Flip A and B (hold Space)</source>
+        <translation>翻转 A 与 B（按住空格）</translation>
+    </message>
+    <message>
+        <source>Copy the pinned element</source>
+        <translation>复制已固定的元素</translation>
+    </message>
+    <message>
+        <source>Copy picture of the heatmap</source>
+        <translation>复制热图</translation>
+    </message>
+    <message>
+        <source>Fit the range</source>
+        <translation>适应范围</translation>
+    </message>
+    <message>
+        <source>Copy the range</source>
+        <translation>复制范围</translation>
+    </message>
+    <message>
+        <source>Paste a range</source>
+        <translation>粘贴范围</translation>
+    </message>
+    <message>
+        <source>No profile</source>
+        <translation>无剖面</translation>
+    </message>
+    <message>
+        <source>Profile of the row</source>
+        <translation>行剖面</translation>
+    </message>
+    <message>
+        <source>Profile of the column</source>
+        <translation>列剖面</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::MainWindow</name>
@@ -2046,6 +2769,23 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <source>Curves</source>
         <translation>曲线</translation>
     </message>
+    <message>
+        <source>in</source>
+        <comment>a view</comment>
+        <translation>位于</translation>
+    </message>
+    <message>
+        <source>graph</source>
+        <translation>计算图</translation>
+    </message>
+    <message>
+        <source>curves</source>
+        <translation>曲线</translation>
+    </message>
+    <message>
+        <source>heatmap</source>
+        <translation>热图</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::OpenDialog</name>
@@ -2236,6 +2976,184 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
     </message>
 </context>
 <context>
+    <name>forkpoint::ui::ProfilePlot</name>
+    <message>
+        <source>Profile of A and B</source>
+        <translation>A 与 B 的剖面</translation>
+    </message>
+    <message>
+        <source>at %1 to %2</source>
+        <translation>位于 %1 至 %2</translation>
+    </message>
+    <message>
+        <source>at %1</source>
+        <translation>位于 %1</translation>
+    </message>
+    <message>
+        <source>%1, %2: A %3, B %4</source>
+        <translation>%1，%2：A %3，B %4</translation>
+    </message>
+    <message>
+        <source>no row or column to show</source>
+        <translation>没有可显示的行或列</translation>
+    </message>
+    <message>
+        <source>no finite value in view</source>
+        <translation>视图中没有有限值</translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::RangeBar</name>
+    <message>
+        <source>Low end of the range: %1</source>
+        <translation>范围下限：%1</translation>
+    </message>
+    <message>
+        <source>High end of the range: %1</source>
+        <translation>范围上限：%1</translation>
+    </message>
+    <message>
+        <source>the values are being counted</source>
+        <translation>正在统计数值</translation>
+    </message>
+    <message>
+        <source>equal %1</source>
+        <translation>相等 %1</translation>
+    </message>
+    <message>
+        <source>within the tolerance %1</source>
+        <translation>容差内 %1</translation>
+    </message>
+    <message>
+        <source>over the tolerance %1</source>
+        <translation>超出容差 %1</translation>
+    </message>
+    <message>
+        <source>%1 finite values, %2 below the range, %3 above</source>
+        <translation>%1 个有限值，%2 个低于范围，%3 个高于范围</translation>
+    </message>
+    <message>
+        <source>NaN %1, +Inf %2, -Inf %3</source>
+        <translation>NaN %1，+Inf %2，-Inf %3</translation>
+    </message>
+    <message>
+        <source>Range of the colours</source>
+        <translation>颜色范围</translation>
+    </message>
+    <message>
+        <source>High end of the range</source>
+        <translation>范围上限</translation>
+    </message>
+    <message>
+        <source>Low end of the range</source>
+        <translation>范围下限</translation>
+    </message>
+    <message>
+        <source>Type a number, such as 0.001 or 1e-3.</source>
+        <translation>请输入数字，例如 0.001 或 1e-3。</translation>
+    </message>
+    <message>
+        <source>A logarithmic range begins above 0.</source>
+        <translation>对数范围必须大于 0。</translation>
+    </message>
+    <message>
+        <source>The range reaches as far below 0 as above: type another number than 0.</source>
+        <translation>范围在 0 两侧对称：请输入非 0 的数。</translation>
+    </message>
+    <message>
+        <source>The high end must be above the low end, %1.</source>
+        <translation>上限必须高于下限 %1。</translation>
+    </message>
+    <message>
+        <source>The low end must be below the high end, %1.</source>
+        <translation>下限必须低于上限 %1。</translation>
+    </message>
+    <message>
+        <source>Values are on a logarithmic axis, with a linear piece about zero up to %1. Bars are counts, on a logarithmic axis too; of several bins under one pixel the largest is drawn.</source>
+        <translation>数值用对数轴，零附近到 %1 为线性段。柱高为个数，同样取对数；多个区间落在一个像素时画最大者。</translation>
+    </message>
+    <message>
+        <source>Drag an end, or move it with the arrow keys. Double click an end to type its number; double click elsewhere to fit.</source>
+        <translation>拖动端点，或用方向键移动。双击端点输入数字；双击其他位置适应范围。</translation>
+    </message>
+    <message>
+        <source>zero: %1</source>
+        <translation>零：%1</translation>
+    </message>
+    <message>
+        <source>other values up to %1: %2</source>
+        <translation>不超过 %1 的其他值：%2</translation>
+    </message>
+    <message>
+        <source>%1 to %2: %3</source>
+        <translation>%1 至 %2：%3</translation>
+    </message>
+    <message>
+        <source>%1 to %2 in all</source>
+        <translation>总体 %1 至 %2</translation>
+    </message>
+    <message>
+        <source>%1 %</source>
+        <translation>%1 %</translation>
+    </message>
+    <message>
+        <source>%1 below</source>
+        <translation>%1 低于</translation>
+    </message>
+    <message>
+        <source>%1 above</source>
+        <translation>%1 高于</translation>
+    </message>
+    <message>
+        <source>log</source>
+        <translation>对数</translation>
+    </message>
+    <message>
+        <source>counting the values</source>
+        <translation>正在统计数值</translation>
+    </message>
+    <message>
+        <source>no finite value</source>
+        <translation>没有有限值</translation>
+    </message>
+    <message>
+        <source>log axes</source>
+        <translation>对数轴</translation>
+    </message>
+    <message>
+        <source>not fitted</source>
+        <translation>未适应</translation>
+    </message>
+    <message>
+        <source>equal</source>
+        <translation>相等</translation>
+    </message>
+    <message>
+        <source>within the tolerance</source>
+        <translation>容差内</translation>
+    </message>
+    <message>
+        <source>over the tolerance</source>
+        <translation>超出容差</translation>
+    </message>
+    <message>
+        <source>within</source>
+        <translation>容差内</translation>
+    </message>
+    <message>
+        <source>over</source>
+        <translation>超差</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1（%2）</translation>
+    </message>
+    <message>
+        <source>pairs of elements: %1</source>
+        <translation>元素对：%1</translation>
+    </message>
+</context>
+<context>
     <name>forkpoint::ui::RunBar</name>
     <message>
         <source>Previous step</source>
@@ -2364,6 +3282,65 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <translation>
             <numerusform>%n 对。点击只列出这些；可多选。</numerusform>
         </translation>
+    </message>
+</context>
+<context>
+    <name>forkpoint::ui::SliceBar</name>
+    <message>
+        <source>Plane</source>
+        <translation>平面</translation>
+    </message>
+    <message>
+        <source>The last two dims; the others at one index</source>
+        <translation>最后两维；其余各取一个下标</translation>
+    </message>
+    <message>
+        <source>Overview</source>
+        <translation>全览</translation>
+    </message>
+    <message>
+        <source>All elements at once: leading dims on the rows, the others on the columns</source>
+        <translation>一次显示所有元素：前几维在行上，其余在列上</translation>
+    </message>
+    <message>
+        <source>Exchange rows and columns</source>
+        <translation>交换行与列</translation>
+    </message>
+    <message>
+        <source>Rows</source>
+        <translation>行</translation>
+    </message>
+    <message>
+        <source>Columns</source>
+        <translation>列</translation>
+    </message>
+    <message>
+        <source>Dims on the rows</source>
+        <translation>行上的维</translation>
+    </message>
+    <message>
+        <source>Dims on the columns</source>
+        <translation>列上的维</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1（%2）</translation>
+    </message>
+    <message>
+        <source>dim %1 (%2)</source>
+        <translation>维 %1（%2）</translation>
+    </message>
+    <message>
+        <source>dims %1-%2 (%3)</source>
+        <translation>维 %1-%2（%3）</translation>
+    </message>
+    <message>
+        <source>Index of dim %1</source>
+        <translation>维 %1 的下标</translation>
     </message>
 </context>
 <context>

@@ -14,6 +14,8 @@ from command_line import HAND, ROOT, SAMPLES, CommandLineTest, pathlib, run_cli
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 UPDATE = os.environ.get("FORKPOINT_UPDATE_GOLDEN") == "1"
 
+PLAIN = "tests/data/plain"
+LOSS = "tests/data/loss"
 HEALTHY = (f"{SAMPLES}/healthy-single.forkpoint", f"{SAMPLES}/healthy-ddp2.forkpoint")
 SUM_LOSS = (f"{SAMPLES}/sumloss-single.forkpoint", f"{SAMPLES}/sumloss-ddp2.forkpoint")
 FAULT = (HEALTHY[0], f"{SAMPLES}/fault.forkpoint")
@@ -32,6 +34,18 @@ CASES = {
     "compare-fail-on": ("compare", *FAULT, "--fail-on", "invalid"),
     "compare-colour": ("compare", *FAULT, "--color", "always"),
     "compare-hand-json": ("compare", HAND, HAND, "--json", "-"),
+    # plain files
+    "compare-files-hooks": ("compare", f"{PLAIN}/hook_A_single", f"{PLAIN}/hook_B_2rank"),
+    "compare-files-pattern": ("compare", f"{PLAIN}/hook_A_single", f"{PLAIN}/hook_B_2rank", "--pattern", "grad_{layer}_rank{rank}.pt"),
+    "compare-files-state": ("compare", f"{PLAIN}/checkpoint_A_single/model.pt", f"{PLAIN}/checkpoint_B_2rank/ddp_model.pt"),
+    "compare-files-formats": ("compare", f"{PLAIN}/checkpoint_A_single/legacy_model.pt", f"{PLAIN}/checkpoint_A_single/whole_module.pt"),
+    "compare-files-odd": ("compare", f"{PLAIN}/odd", f"{PLAIN}/odd"),
+    "info-files": ("info", f"{PLAIN}/hook_B_2rank"),
+    "curves-csv": ("curves", f"{LOSS}/loss_A.csv", f"{LOSS}/loss_B.csv"),
+    "curves-formats": ("curves", f"{LOSS}/loss_A.jsonl", f"{LOSS}/tb_A"),
+    "curves-trainer": ("curves", f"{LOSS}/hf_A", f"{LOSS}/hf_B"),
+    "curves-terminal": ("curves", f"{LOSS}/console.txt", f"{LOSS}/console.txt"),
+    "curves-tolerance": ("curves", f"{LOSS}/loss_A.csv", f"{LOSS}/loss_B.csv", "--tolerance", "0.1"),
     # one bundle
     "info-hand": ("info", HAND),
     "info-ddp2": ("info", f"{SAMPLES}/sumloss-ddp2.forkpoint"),
@@ -40,6 +54,7 @@ CASES = {
     # help
     "help": ("--help",),
     "help-compare": ("compare", "--help"),
+    "help-curves": ("curves", "--help"),
     "help-record": ("record", "--help"),
     "help-info": ("info", "--help"),
     "help-verify": ("verify", "--help"),
@@ -61,7 +76,13 @@ CASES = {
     "usage-record-nothing": ("record", "-o", "unused"),
     "usage-record-without-out": ("record", "--", "true"),
     "usage-record-unknown-option": ("record", "-o", "unused", "--step", "0:2", "--", "true"),
+    "usage-pattern": ("compare", f"{PLAIN}/hook_A_single", f"{PLAIN}/hook_B_2rank", "--pattern", "{phase}.pt"),
+    "usage-pattern-without-match": ("compare", f"{PLAIN}/hook_A_single", f"{PLAIN}/hook_B_2rank", "--pattern", "dump_{layer}.pt"),
+    "usage-no-common-curve": ("curves", f"{LOSS}/loss_A.csv", f"{LOSS}/tb_A/both_loss"),
     # input that cannot be read
+    "unreadable-cut-file": ("compare", f"{PLAIN}/odd/truncated.pt", HAND),
+    "unreadable-refused-file": ("compare", HAND, f"{PLAIN}/odd/dtype_uint16.pt"),
+    "unreadable-no-curve": ("curves", "LICENSE", f"{LOSS}/loss_A.csv"),
     "unreadable-missing": ("compare", HAND, "no/such/run"),
     "unreadable-no-bundle": ("info", "tests/data"),
     "unreadable-file": ("verify", "README.md"),

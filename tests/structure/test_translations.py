@@ -1,5 +1,5 @@
 # SPDX-FileCopyrightText: 2026 The Forkpoint authors
-# SPDX-License-Identifier: GPL-3.0-or-later
+# SPDX-License-Identifier: Apache-2.0
 """The window's catalogues: every text is translated, and takes the same arguments as the English one."""
 
 import pathlib

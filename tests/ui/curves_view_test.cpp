@@ -387,7 +387,7 @@ TEST_F(CurvesViewTest, CopiesAPictureWithItsCaption)
     const QImage copied = QApplication::clipboard()->image();
     EXPECT_EQ(copied.width(), m_view.grab().width());
     EXPECT_GT(copied.height(), m_view.grab().height());
-    EXPECT_TRUE(m_view.caption().startsWith("A single | B ddp | loss | step 0 | Forkpoint")) << m_view.caption().toStdString();
+    EXPECT_TRUE(m_view.caption().startsWith(QStringLiteral("A single, B ddp  ·  step 0  ·  loss  ·  floor: "))) << m_view.caption().toStdString();
 }
 
 TEST_F(CurvesViewTest, StrangeNamesAreText)

@@ -7,6 +7,7 @@
 #include "ui/graph/phase_switch.h"
 
 #include <QApplication>
+#include <QClipboard>
 #include <QLineEdit>
 #include <QPainterPath>
 #include <QTemporaryDir>
@@ -223,6 +224,21 @@ TEST_F(GraphTest, TheGraphShowsThePhaseOfTheSelectedPair)
     EXPECT_EQ(m_view.phase(), Gate::Reduce);
     m_session.selectGate(std::nullopt);
     EXPECT_EQ(m_view.phase(), Gate::Forward); // of the pair again
+}
+
+TEST_F(GraphTest, CopyingTheGraphGivesItsPictureWithACaption)
+{
+    GraphShape b;
+    b.reducedDiffers = "head";
+    open({}, b);
+    m_session.goToFork();
+    settle();
+    QApplication::clipboard()->clear();
+    press(Qt::Key_C, Qt::ControlModifier);
+    const QImage image = QApplication::clipboard()->image();
+    EXPECT_EQ(image.width(), m_view.width());
+    EXPECT_GT(image.height(), m_view.height());
+    EXPECT_EQ(m_view.caption(), QStringLiteral("A a, B b  ·  step 0  ·  reduce  ·  coloured by severity  ·  floor: estimated  ·  Forkpoint 0.1.0"));
 }
 
 TEST_F(GraphTest, AClickOnAGroupExpandsNothing)

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <chrono>
 #include <gtest/gtest.h>
+#include <new>
+#include <optional>
 #include <thread>
 
 namespace forkpoint::test {
@@ -134,6 +136,23 @@ TEST_F(JobRunnerTest, AStaleResultIsDropped)
     ASSERT_TRUE(QTest::qWaitFor([&] { return !m_results.empty(); }, kPatience));
     QTest::qWait(20);
     EXPECT_EQ(m_results, std::vector<int> { 2 });
+}
+
+TEST_F(JobRunnerTest, WhatIsThrownBecomesAnError)
+{
+    std::optional<Result<int>> got;
+    m_jobs.start<Result<int>>(
+        QStringLiteral("throws"), QString(), &m_receiver, [](Progress&, std::stop_token) -> Result<int> { throw std::bad_alloc(); },
+        [&](Result<int> result) { got = std::move(result); });
+    ASSERT_TRUE(QTest::qWaitFor([&] { return got.has_value(); }, kPatience));
+    ASSERT_FALSE(*got);
+    EXPECT_EQ(got->error().code, ErrorCode::Unreadable);
+    EXPECT_FALSE(m_jobs.isRunning(QStringLiteral("throws")));
+    // A result that cannot hold an error never comes; the job ends all the same.
+    m_jobs.start<int>(
+        QStringLiteral("throws"), QString(), &m_receiver, [](Progress&, std::stop_token) -> int { throw std::bad_alloc(); }, [this](int value) { m_results.push_back(value); });
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !m_jobs.isRunning(QStringLiteral("throws")); }, kPatience));
+    EXPECT_TRUE(m_results.empty());
 }
 
 TEST_F(JobRunnerTest, ADeadReceiverGetsNothing)

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/compare/compare.h"
+#include "core/compare/pair_counts.h"
 #include "tests/ui/run_builder.h"
+#include "ui/curves/curve_text.h"
+#include "ui/heatmap/element_panel.h"
 #include "ui/models/detail_rows.h"
 #include "ui/models/pair_filter.h"
 #include "ui/models/pair_model.h"
@@ -188,19 +191,19 @@ TEST_F(ModelTest, VerdictInWords)
     EXPECT_TRUE(detail.startsWith(QStringLiteral("Relative difference 0.5, "))) << detail.toStdString();
     EXPECT_TRUE(detail.contains(QStringLiteral("B = 0.5 × A"))) << detail.toStdString();
     EXPECT_TRUE(detail.endsWith(QStringLiteral("Everything before is bit-identical."))) << detail.toStdString();
-    const auto tallies = ui::tallyGates(comparison, std::nullopt);
+    const auto tallies = ui::gatesOf(comparison, std::nullopt);
     EXPECT_EQ(tallies[static_cast<std::size_t>(diagnose::Gate::Reduce)].state, diagnose::GateState::Fork);
     EXPECT_EQ(tallies[static_cast<std::size_t>(diagnose::Gate::Reduce)].above, 4u);
     EXPECT_EQ(tallies[static_cast<std::size_t>(diagnose::Gate::Data)].identical, 2u);
     // Of a step alone: what an earlier fork does to the weights of the next step is not said of this one.
-    const auto first = ui::tallyGates(comparison, 0), second = ui::tallyGates(comparison, 1);
+    const auto first = ui::gatesOf(comparison, 0), second = ui::gatesOf(comparison, 1);
     const auto weights = static_cast<std::size_t>(diagnose::Gate::Weights), reduce = static_cast<std::size_t>(diagnose::Gate::Reduce);
     EXPECT_EQ(first[reduce].state, diagnose::GateState::Fork);
     EXPECT_EQ(first[reduce].above, 2u);
     EXPECT_EQ(first[weights].state, diagnose::GateState::Ok);
     EXPECT_EQ(second[reduce].state, diagnose::GateState::Differs);
     EXPECT_EQ(second[weights].state, diagnose::GateState::Differs);
-    const auto pending = ui::tallyGates(m_stages.all.front(), std::nullopt);
+    const auto pending = ui::gatesOf(m_stages.all.front(), std::nullopt);
     EXPECT_EQ(pending[static_cast<std::size_t>(diagnose::Gate::Reduce)].pending, 4u);
 
     const QString summary = ui::summaryText(comparison, std::nullopt);
@@ -216,6 +219,26 @@ TEST_F(ModelTest, ARunAgainstItself)
     EXPECT_EQ(comparison.outcome()->verdict.severity, Severity::Identical);
     EXPECT_TRUE(ui::verdictHeadline(comparison).startsWith(QStringLiteral("The runs are bit-identical in all 28 "))) << ui::verdictHeadline(comparison).toStdString();
     EXPECT_TRUE(ui::verdictDetail(comparison).isEmpty());
+}
+
+TEST_F(ModelTest, WhatCouldNotBeReadIsNotSaidToAgree)
+{
+    NetOptions half;
+    half.gradientScale = 0.5;
+    writeNet(folder("one"), {});
+    writeNet(folder("two"), half);
+    auto left = align::openSide(folder("one").string()), right = align::openSide(folder("two").string());
+    ASSERT_TRUE(left && right);
+    std::filesystem::resize_file(folder("two") / "rank00000" / "tensors-0000.bin", 0);
+    const auto done = compare::compare(std::move(*left), std::move(*right), {}, &m_stages);
+    ASSERT_TRUE(done);
+    const auto counts = compare::countPairs(*done);
+    ASSERT_GT(counts.unreadable, 0u);
+    const QString headline = ui::verdictHeadline(*done), coverage = ui::coverageText(*done);
+    EXPECT_TRUE(headline.contains(QStringLiteral("%1 tensor(s) that could be compared").arg(counts.compared()))) << headline.toStdString();
+    EXPECT_TRUE(headline.contains(QStringLiteral("%1 tensor(s) could not be read").arg(counts.unreadable))) << headline.toStdString();
+    EXPECT_TRUE(coverage.startsWith(QStringLiteral("%1 pair(s) could not be read").arg(counts.unreadable))) << coverage.toStdString();
+    EXPECT_FALSE(coverage.contains(QStringLiteral("nothing unseen"))) << coverage.toStdString();
 }
 
 TEST_F(ModelTest, MetricsHaveDefinitionsAndNumbers)
@@ -265,6 +288,42 @@ TEST(Shown, MakesNamesHarmless)
     EXPECT_EQ(ui::tip(QStringLiteral("<b>x</b>")), QStringLiteral("<qt>&lt;b&gt;x&lt;/b&gt;</qt>"));
     EXPECT_EQ(ui::shown(std::string_view("a\0b", 3)), QStringLiteral("a␀b"));
     ui::shown("\xFF\xFE broken utf-8"); // no crash
+}
+
+TEST(ElementWords, IntegersAreExactToTheLastDigit)
+{
+    heatmap::PickedElement element;
+    const std::int64_t a = -9007199254740993, b = std::numeric_limits<std::int64_t>::max();
+    element.a = static_cast<double>(a);
+    element.b = static_cast<double>(b);
+    element.bitsA = static_cast<std::uint64_t>(a);
+    element.bitsB = static_cast<std::uint64_t>(b);
+    const auto digits = [](QString text) { return text.remove(QLatin1Char(',')); };
+    const auto words = ui::elementWords(element, DType::Int64, DType::Int64, {}, {});
+    EXPECT_EQ(digits(words.lines[0].value), QStringLiteral("-9007199254740993"));
+    EXPECT_EQ(digits(words.lines[1].value), QStringLiteral("9223372036854775807"));
+    EXPECT_EQ(digits(words.lines[2].value), QStringLiteral("9232379236109516800"));
+    EXPECT_EQ(words.place, QStringLiteral("sum of all ranks"));
+    ui::PartPlace weighted;
+    weighted.weighted = true;
+    EXPECT_EQ(ui::elementWords(element, DType::Int64, DType::Int64, weighted, weighted).place, QStringLiteral("weighted sum of all ranks"));
+}
+
+TEST(CurveNotes, ClaimNothingOfValuesThatAreNotFiniteOrTooLarge)
+{
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double value : { nan, 1e300 }) {
+        curves::Overlay loss;
+        loss.name = "loss";
+        loss.a = loss.b = { { 0, value }, { 1, value } };
+        const auto curve = ui::plotted(loss, {});
+        EXPECT_EQ(curve.finite, 0u);
+        EXPECT_TRUE(curve.a.values.isEmpty()) << "no axis reaches there";
+        const auto notes = ui::curveNotes(loss, curve, {}).join(QLatin1Char(' '));
+        EXPECT_FALSE(notes.contains(QStringLiteral("agree"))) << notes.toStdString();
+        EXPECT_TRUE(notes.contains(QStringLiteral("no common step has finite losses"))) << notes.toStdString();
+        EXPECT_EQ(notes.contains(QStringLiteral("beyond 1e250")), value == 1e300) << notes.toStdString();
+    }
 }
 
 TEST(Words, NumbersAndIndices)

@@ -68,6 +68,8 @@ protected:
         return window;
     }
 
+    void waitUntilPainted() { EXPECT_TRUE(QTest::qWaitFor([&] { return !m_window->isBusy(); }, 30000)); }
+
     /// Runs `use` on the modal dialog that opens next, which it must close. None is waited for after the test.
     template <class Dialog> void whenDialogOpens(std::function<void(Dialog&)> use)
     {

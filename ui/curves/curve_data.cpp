@@ -30,7 +30,8 @@ public:
     void add(std::int32_t step, double value)
     {
         ++m_line.points;
-        if (!std::isfinite(value)) {
+        if (!isDrawable(value)) {
+            m_line.tooLarge += std::isfinite(value) ? 1 : 0;
             m_line.nonFinite.push_back({ step, std::isnan(value) ? NonFinite::NaN : value > 0 ? NonFinite::PlusInf : NonFinite::MinusInf });
             *m_rawEnd++ = QCPGraphData(step, kGap);
             if (m_smoothing > 0) {
@@ -112,6 +113,7 @@ PlottedCurve plotted(const curves::Overlay& overlay, const CurveOptions& options
         if (b->step == a.step) {
             const bool same = a.value == b->value || (std::isnan(a.value) && std::isnan(b->value));
             out.unequal += same ? 0 : 1;
+            out.finite += isDrawable(a.value) && isDrawable(b->value) ? 1 : 0;
             difference.add(a.step, a.value == b->value ? 0.0 : b->value - a.value); // Inf on both sides is no difference
         }
     }

@@ -20,6 +20,10 @@ struct CurveOptions {
     bool logDifference = false; ///< the difference is then drawn as |B - A|
 };
 
+/// Finite, and small enough for the axes of the plots: a range that reaches further is refused by QCustomPlot.
+inline constexpr double kLargestDrawn = 1e250;
+inline bool isDrawable(double value) { return value >= -kLargestDrawn && value <= kLargestDrawn; }
+
 enum class NonFinite : std::uint8_t { NaN, PlusInf, MinusInf };
 
 struct NonFinitePoint {
@@ -47,7 +51,8 @@ using GraphData = QSharedPointer<QCPGraphDataContainer>;
 struct PlottedLine {
     GraphData raw, smooth; ///< NaN where the line has a gap; smooth is empty without smoothing
     Bounds values; ///< of what is drawn of raw
-    std::vector<NonFinitePoint> nonFinite; ///< ascending
+    std::vector<NonFinitePoint> nonFinite; ///< ascending; with those too large to be drawn
+    std::size_t tooLarge = 0; ///< finite, but beyond kLargestDrawn: drawn like infinity
     std::size_t points = 0;
     std::size_t hidden = 0; ///< finite, but not positive on a log axis
 };
@@ -55,6 +60,7 @@ struct PlottedLine {
 struct PlottedCurve {
     PlottedLine a, b, difference; ///< difference: at the steps that both have
     std::int32_t firstStep = 0, lastStep = 0;
+    std::size_t finite = 0; ///< common steps at which both are finite
     std::size_t unequal = 0; ///< common steps with another value in B
 };
 

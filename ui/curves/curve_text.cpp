@@ -103,6 +103,8 @@ QStringList curveNotes(const curves::Overlay& overlay, const PlottedCurve& curve
     }
     if (isLoss(overlay) && !overlay.wholeRun) {
         notes += Curves::tr("Not all ranks of both runs are here: a single rank's log sets no onset.");
+    } else if (isLoss(overlay) && !overlay.onset && curve.difference.points > 0 && curve.finite == 0) {
+        notes += Curves::tr("No onset can be told: no common step has finite losses on both sides.");
     } else if (isLoss(overlay) && !overlay.onset && curve.difference.points > 0) {
         notes += Curves::tr("No onset: the losses agree within 100 times the floor at every common step.");
     }
@@ -121,6 +123,9 @@ QStringList curveNotes(const curves::Overlay& overlay, const PlottedCurve& curve
     }
     if (!nonFinite.isEmpty()) {
         notes += Curves::tr("Gaps marked at the top: %1.").arg(nonFinite.join(QStringLiteral("; ")));
+    }
+    if (curve.a.tooLarge + curve.b.tooLarge > 0) {
+        notes += Curves::tr("Values beyond 1e250 are too large for an axis and drawn as infinite: %1 of A, %2 of B.").arg(curve.a.tooLarge).arg(curve.b.tooLarge);
     }
     return notes;
 }

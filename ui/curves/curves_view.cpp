@@ -5,6 +5,8 @@
 #include "ui/curves/curve_legend.h"
 #include "ui/curves/curve_plot.h"
 #include "ui/curves/curve_text.h"
+#include "ui/models/caption.h"
+#include "ui/models/pair_words.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 
@@ -30,6 +32,7 @@ namespace forkpoint::ui {
 namespace {
 
 const QString kTag = QStringLiteral("curves");
+constexpr int kSmoothingFrom = 560; ///< width
 constexpr std::size_t kLong = 50'000; ///< points from which a series is made ready on a worker
 
 /// The slider is linear in the logarithm of the averaged window, 1 to 1000 points: every part of it is useful.
@@ -225,6 +228,15 @@ void CurvesView::retranslate()
     updateWords();
     updateEmpty();
     updateReadout();
+}
+
+void CurvesView::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    // Smoothing gives way before words of the other controls are cut.
+    for (QWidget* part : { static_cast<QWidget*>(m_smoothingTitle), static_cast<QWidget*>(m_smoothing), static_cast<QWidget*>(m_smoothingLabel) }) {
+        part->setVisible(width() >= kSmoothingFrom);
+    }
 }
 
 void CurvesView::applyTheme()
@@ -498,34 +510,14 @@ QString CurvesView::caption() const
     if (!curve) {
         return {};
     }
-    const auto& alignment = m_shown->structure().alignment;
-    QStringList parts { tr("A %1").arg(QString::fromStdString(alignment.a.label)),
-        tr("B %1").arg(QString::fromStdString(alignment.b.label)), QString::fromStdString(curve->name),
-        tr("step %1").arg(m_session.selection().step) };
+    QStringList about { shown(curve->name) };
     if (m_smoothing->value() > 0) {
-        parts += tr("smoothed over %1").arg(m_smoothingLabel->text());
+        about += tr("smoothed over %1").arg(m_smoothingLabel->text());
     }
-    parts += QStringLiteral("Forkpoint " FORKPOINT_VERSION);
-    return parts.join(QStringLiteral(" | "));
+    return captionText(m_session, about);
 }
 
-QImage CurvesView::picture()
-{
-    const QImage view = grab().toImage();
-    const double scale = view.devicePixelRatio();
-    const QFontMetrics metrics(font());
-    const int strip = metrics.height() + 10;
-    QImage out(view.width(), view.height() + static_cast<int>(std::lround(strip * scale)), QImage::Format_RGB32);
-    out.setDevicePixelRatio(scale);
-    out.fill(Theme::current().panel);
-    QPainter painter(&out);
-    painter.drawImage(QPointF(0, 0), view);
-    painter.setPen(Theme::current().muted);
-    painter.setFont(font());
-    painter.drawText(QRectF(10, height(), width() - 20, strip), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-        metrics.elidedText(caption(), Qt::ElideMiddle, width() - 20));
-    return out;
-}
+QImage CurvesView::picture() { return withCaption(grab().toImage(), caption()); }
 
 void CurvesView::copyPicture()
 {

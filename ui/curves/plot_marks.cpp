@@ -179,6 +179,8 @@ void PlotMarks::drawWords(QCPPainter& painter) const
     QString words;
     if (difference.points == 0) {
         words = CurvePlot::tr("no step that both runs have");
+    } else if (m_plot.m_curve.finite == 0) {
+        words = CurvePlot::tr("no common step with finite values on both sides");
     } else if (m_plot.m_curve.unequal == 0) {
         words = CurvePlot::tr("A and B are equal at every common step");
     } else if (difference.values.isEmpty()) {
@@ -218,7 +220,7 @@ void PlotCrosshair::draw(QCPPainter* painter)
     painter->setPen(QPen(theme.muted, 1, Qt::DotLine));
     painter->drawLine(QPointF(x, m_plot.valuesRect().top()), QPointF(x, m_plot.differenceRect().bottom()));
     const auto ring = [&](const QCPAxis* axis, const QRect& rect, std::optional<double> value, const QColor& colour) {
-        if (!value || !std::isfinite(*value) || (axis->scaleType() == QCPAxis::stLogarithmic && *value <= 0)) {
+        if (!value || !isDrawable(*value) || (axis->scaleType() == QCPAxis::stLogarithmic && *value <= 0)) {
             return;
         }
         const double y = axis->coordToPixel(*value);

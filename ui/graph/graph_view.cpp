@@ -7,10 +7,14 @@
 #include "ui/graph/graph_minimap.h"
 #include "ui/graph/graph_words.h"
 #include "ui/graph/phase_switch.h"
+#include "ui/models/caption.h"
 #include "ui/models/pair_words.h"
 
 #include <QAccessible>
+#include <QAction>
 #include <QBoxLayout>
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -33,7 +37,8 @@ namespace {
 
 constexpr int kGatherResults = 40; ///< milliseconds
 constexpr int kMinimapRoom = 126;
-constexpr int kMinimapFrom = 420; ///< canvas width
+constexpr int kMinimapFrom = 600; ///< canvas width
+constexpr int kBesidePhases = 330; ///< what else the header needs
 constexpr int kListedNeighbours = 20;
 
 QString freshTag()
@@ -127,6 +132,12 @@ GraphView::GraphView(Session& session, QWidget* parent)
     buildHeader(*rows);
     rows->addWidget(m_canvas, 1);
     rows->addWidget(m_legend);
+
+    auto* copy = new QAction(tr("Copy picture of the graph"), this);
+    copy->setShortcut(QKeySequence::Copy);
+    copy->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    connect(copy, &QAction::triggered, this, [this] { QGuiApplication::clipboard()->setImage(picture()); });
+    addAction(copy);
 
     m_recolour.setSingleShot(true);
     m_recolour.setInterval(kGatherResults);
@@ -245,6 +256,7 @@ void GraphView::changeEvent(QEvent* event)
 void GraphView::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
+    m_phases->setVisible(width() >= m_phases->sizeHint().width() + kBesidePhases); // the gates above do the same
     placeMinimap();
 }
 
@@ -582,6 +594,13 @@ void GraphView::select(NodeId node)
     }
     refreshFocus();
 }
+
+QString GraphView::caption() const
+{
+    return captionText(m_session, { m_phase ? gateWord(*m_phase) : tr("all phases"), colouringCaption(m_session) });
+}
+
+QImage GraphView::picture() { return withCaption(grab().toImage(), caption()); }
 
 void GraphView::expand(NodeId node, bool expanded)
 {

@@ -35,6 +35,8 @@ public:
     void collapseAll(); ///< below the root's children
     void expandAll();
     void focusSearch();
+    QString caption() const; ///< one line that says what a picture of this view shows
+    QImage picture();        ///< the view with its caption below, at the screen's scale
 
     // The parts, for tests.
     GraphCanvas& canvas() { return *m_canvas; }

@@ -11,15 +11,19 @@
 #include <QString>
 #include <QThreadPool>
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <type_traits>
 
 namespace forkpoint::ui {
 
 /// Long work off the UI thread. Every job has a tag; a new job with the tag of a running one replaces it: the old one is asked to stop and
-/// its result is dropped, whatever it says. Results arrive on the UI thread, and only while their receiver lives.
+/// its result is dropped, whatever it says. Results arrive on the UI thread, and only while their receiver lives. A job that throws fails with an
+/// Unreadable if its result can hold an error, and has no result otherwise.
 class JobRunner : public QObject {
     Q_OBJECT
 public:
@@ -37,8 +41,22 @@ public:
     {
         auto slot = std::make_shared<std::optional<T>>();
         run(
-            tag, title, receiver, [slot, work = std::move(work)](Progress& progress, std::stop_token stop) { slot->emplace(work(progress, stop)); },
-            [slot, done = std::move(done)] { done(std::move(**slot)); });
+            tag, title, receiver,
+            [slot, work = std::move(work)](Progress& progress, std::stop_token stop) {
+                // Core returns its errors; what is thrown is the library's, for want of memory above all, and must not end the program.
+                try {
+                    slot->emplace(work(progress, stop));
+                } catch (const std::exception& e) {
+                    if constexpr (std::is_constructible_v<T, tl::unexpected<Error>>) {
+                        slot->emplace(fail(ErrorCode::Unreadable, std::string("this takes more than the machine has: ") + e.what()));
+                    }
+                }
+            },
+            [slot, done = std::move(done)] {
+                if (*slot) {
+                    done(std::move(**slot));
+                }
+            });
     }
 
     /// Runs `call` on the UI thread if job `tag` is still the one that posted it: for streamed partial results. Call it from the worker.

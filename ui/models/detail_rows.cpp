@@ -66,6 +66,9 @@ std::vector<TextTable::Row> metricRows(const compare::Snapshot& comparison, std:
         return {};
     }
     const auto& s = view.lane->statistics;
+    // Nothing is known of differences where no element is finite on both sides.
+    const bool none = s.finite == 0 && s.count > 0 && !view.lane->sameBytes;
+    const auto ofPairs = [none](const QString& text) { return none ? QStringLiteral("–") : text; };
     const auto& result = comparison.result(pair);
     const auto& shape = comparison.structure().alignment.pairs[pair].shapeA;
     std::vector<TextTable::Row> rows;
@@ -81,24 +84,24 @@ std::vector<TextTable::Row> metricRows(const compare::Snapshot& comparison, std:
     }
     add(Words::tr("inherited"), number(result.inherited), Words::tr("Largest error among the recorded inputs of the pair."));
     add(Words::tr("new error here"), number(result.added), Words::tr("max(0, error − inherited): what this pair adds to what it was given."));
-    add(Words::tr("relative L2"), number(s.relL2), Words::tr("|d| / max(|A|, |B|) in the 2-norm, over elements finite on both sides; 0 if both are zero. d = B − A."));
-    add(Words::tr("relative L∞"), number(s.relLinf), Words::tr("max |d| / max(max |A|, max |B|)."));
-    add(Words::tr("max |d|"), extremumText(s.maxAbs, shape), Words::tr("Largest |B − A|, with its index; of several the first.") + atText(s.maxAbs));
-    add(Words::tr("max relative"), extremumText(s.maxRel, shape),
+    add(Words::tr("relative L2"), ofPairs(number(s.relL2)), Words::tr("|d| / max(|A|, |B|) in the 2-norm, over elements finite on both sides; 0 if both are zero. d = B − A."));
+    add(Words::tr("relative L∞"), ofPairs(number(s.relLinf)), Words::tr("max |d| / max(max |A|, max |B|)."));
+    add(Words::tr("max |d|"), ofPairs(extremumText(s.maxAbs, shape)), Words::tr("Largest |B − A|, with its index; of several the first.") + atText(s.maxAbs));
+    add(Words::tr("max relative"), ofPairs(extremumText(s.maxRel, shape)),
         Words::tr("Largest |d| / max(|a|, |b|), the symmetric relative error; 0/0 is 0. Other tools divide by |b| alone.") + atText(s.maxRel));
-    add(Words::tr("mean |d|"), number(s.meanAbs), Words::tr("Mean of |B − A|."));
-    add(Words::tr("mean d (bias)"), number(s.meanDiff), Words::tr("Mean of B − A: a bias where it is not small against mean |d|."));
-    add(Words::tr("RMSE"), number(s.rmse), Words::tr("Square root of the mean of d²."));
-    add(Words::tr("cosine"), number(s.cosine, 9), Words::tr("<A, B> / (|A| |B|); 1 if both are zero, 0 if one is."));
-    add(Words::tr("norm ratio"), number(s.normRatio, 7), Words::tr("|B| / |A|; 1 if both are zero."));
-    add(Words::tr("best scale"), number(s.bestScale, 7), Words::tr("s = <A, B> / <A, A>, the factor that minimises |B − s A|; 1 if A is zero."));
-    add(Words::tr("its residual"), number(s.scaleResidual), Words::tr("|B − s A| / |B| with the best scale s: small where one factor explains the whole difference."));
+    add(Words::tr("mean |d|"), ofPairs(number(s.meanAbs)), Words::tr("Mean of |B − A|."));
+    add(Words::tr("mean d (bias)"), ofPairs(number(s.meanDiff)), Words::tr("Mean of B − A: a bias where it is not small against mean |d|."));
+    add(Words::tr("RMSE"), ofPairs(number(s.rmse)), Words::tr("Square root of the mean of d²."));
+    add(Words::tr("cosine"), ofPairs(number(s.cosine, 9)), Words::tr("<A, B> / (|A| |B|); 1 if both are zero, 0 if one is."));
+    add(Words::tr("norm ratio"), ofPairs(number(s.normRatio, 7)), Words::tr("|B| / |A|; 1 if both are zero."));
+    add(Words::tr("best scale"), ofPairs(number(s.bestScale, 7)), Words::tr("s = <A, B> / <A, A>, the factor that minimises |B − s A|; 1 if A is zero."));
+    add(Words::tr("its residual"), ofPairs(number(s.scaleResidual)), Words::tr("|B − s A| / |B| with the best scale s: small where one factor explains the whole difference."));
     add(Words::tr("bit-equal"), shareText(s.bitEqual, s.count), Words::tr("Elements with the same bits; types of different width count as equal if the values are."));
     add(Words::tr("allclose violations"), shareText(s.allcloseViolations, s.count),
         Words::tr("Elements with |d| > atol + rtol × |a|, as torch.isclose(B, A) with rtol 1.3e-6 and atol 1e-5; NaN and unequal infinities violate."));
     add(Words::tr("zero on one side"), shareText(s.zeroMismatch, s.count), Words::tr("Elements that are zero on one side only."));
-    add(Words::tr("factor z"), number(s.factorZ, 3), Words::tr("<a, d> / √Σ a² d²: about N(0, 1) if the errors are independent; beyond 6 a factor runs through the difference."));
-    add(Words::tr("bias z"), number(s.biasZ, 3), Words::tr("Σ d / √Σ d²: about N(0, 1) if the errors are independent; beyond 6 a bias runs through the difference."));
+    add(Words::tr("factor z"), ofPairs(number(s.factorZ, 3)), Words::tr("<a, d> / √Σ a² d²: about N(0, 1) if the errors are independent; beyond 6 a factor runs through the difference."));
+    add(Words::tr("bias z"), ofPairs(number(s.biasZ, 3)), Words::tr("Σ d / √Σ d²: about N(0, 1) if the errors are independent; beyond 6 a bias runs through the difference."));
     if (view.lane->ofUpdate) {
         add(Words::tr("error of the values"), number(view.lane->plainError),
             Words::tr("Relative L2 difference of the parameters themselves; all other numbers are of their update (after − start)."));
@@ -175,12 +178,12 @@ std::vector<TextTable::Row> contextRows(const compare::Snapshot& comparison, boo
         if (!e.differs() && !equal) {
             break;
         }
-        const auto value = [](const std::string& text) { return text.empty() ? Words::tr("absent") : shown(text); };
+        const auto value = [&e](const std::string& text) { return !text.empty() ? shown(text) : e.unreadable ? Words::tr("not readable") : Words::tr("absent"); };
         TextTable::Row row;
         row.cells = { e.differs() ? QStringLiteral("≠") : QStringLiteral("="), shown(e.section), shown(e.key), value(e.a), value(e.b) };
         row.dim = rank(e) > 0;
         row.definition = QStringLiteral("%1 / %2\nA: %3\nB: %4").arg(row.cells[1], row.cells[2], row.cells[3], row.cells[4]);
-        if (e.differs() && e.expected) {
+        if (e.differs() && e.expected && !e.unreadable) {
             row.definition += QLatin1Char('\n') + Words::tr("Expected: this differs between any two such runs.");
         }
         rows.push_back(std::move(row));

@@ -191,6 +191,8 @@ QVariant PairModel::data(const QModelIndex& index, int role) const
         return column == State ? QStringLiteral("%1, %2").arg(text(pair, State).toString(), text(pair, Name).toString()) : text(pair, column);
     case ShortNameRole:
         return shortName(m_snapshot->structure().alignment.pairs[pair].key);
+    case PhaseRole:
+        return static_cast<int>(m_snapshot->structure().alignment.pairs[pair].key.phase);
     case SortRole:
         return sortKey(pair, column);
     case IsForkRole: {

@@ -23,6 +23,7 @@ public:
     enum Role {
         SortRole = Qt::UserRole,
         ShortNameRole, ///< of column Name
+        PhaseRole,     ///< bundle::Phase, as a number
         IsForkRole,
     };
 

@@ -104,6 +104,24 @@ QString phaseWord(bundle::Phase phase)
     return {};
 }
 
+QString phaseAbbreviation(bundle::Phase phase)
+{
+    switch (phase) {
+    case bundle::Phase::Start:
+    case bundle::Phase::Data:
+        return phaseWord(phase);
+    case bundle::Phase::Forward:
+        return Words::tr("fwd", "short for forward");
+    case bundle::Phase::Backward:
+        return Words::tr("bwd", "short for backward");
+    case bundle::Phase::Reduce:
+        return Words::tr("red", "short for reduce");
+    case bundle::Phase::Optimizer:
+        return Words::tr("opt", "short for optimizer");
+    }
+    return {};
+}
+
 QString kindWord(bundle::Kind kind)
 {
     switch (kind) {

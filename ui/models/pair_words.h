@@ -23,6 +23,7 @@ QString tip(const QString& text);
 QString tip(const QString& bold, const QString& text);
 
 QString phaseWord(bundle::Phase phase);
+QString phaseAbbreviation(bundle::Phase phase); ///< "fwd", for narrow lists
 QString kindWord(bundle::Kind kind);
 QString ruleWord(align::Rule rule);         ///< for a column
 QString ruleSentence(const align::Pair& pair);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/verdict_words.h"
 
+#include "core/compare/pair_counts.h"
 #include "core/report/sentence.h"
 #include "ui/models/pair_words.h"
 #include "ui/theme/theme.h"
@@ -102,41 +103,69 @@ void addSentence(QString& text, const QString& sentence)
     text += sentence;
 }
 
+/// What was not compared, one sentence each.
+void addLeftOut(QString& text, const compare::PairCounts& counts)
+{
+    if (counts.unreadable > 0) {
+        addSentence(text, Words::tr("%n tensor(s) could not be read.", nullptr, static_cast<int>(counts.unreadable)));
+    }
+    if (counts.oneSided() > 0) {
+        addSentence(text, Words::tr("%n tensor(s) exist on one side only.", nullptr, static_cast<int>(counts.oneSided())));
+    }
+}
+
+QString agreed(const compare::PairCounts& counts, bool oneRun)
+{
+    const int within = static_cast<int>(counts.identical + counts.noise);
+    if (within + counts.undecidable == 0) {
+        return oneRun && counts.compared() > 0 ? Words::tr("Nothing that must be equal on all ranks was compared.")
+            : counts.unreadable > 0            ? Words::tr("Nothing could be compared.")
+                                               : Words::tr("Nothing could be compared: no tensor exists on both sides.");
+    }
+    if (within == 0) {
+        return Words::tr("No tensor could be decided: %n exceed(s) the floor, but may have grown from rounding.", nullptr, static_cast<int>(counts.undecidable));
+    }
+    if (oneRun) {
+        return counts.noise == 0 ? Words::tr("Weights, reduced gradients and optimizer are bit-identical in %n compared tensor(s).", nullptr, within)
+                                 : Words::tr("Weights, reduced gradients and optimizer agree within rounding in %n compared tensor(s).", nullptr, within);
+    }
+    if (!counts.complete()) {
+        return counts.noise == 0 ? Words::tr("The runs are bit-identical in the %n tensor(s) that could be compared.", nullptr, within)
+                                 : Words::tr("The runs agree within rounding in the %n tensor(s) that could be compared.", nullptr, within);
+    }
+    return counts.noise == 0 ? Words::tr("The runs are bit-identical in all %n compared tensor(s).", nullptr, within)
+                             : Words::tr("The runs agree within rounding in all %n compared tensor(s).", nullptr, within);
+}
+
+/// Said before the verdict on two ranks of one run.
+QString lead(const compare::Snapshot& comparison)
+{
+    const auto& ranks = comparison.structure().alignment.ranksOfOneRun;
+    return ranks ? Words::tr("Ranks %1 and %2 of one run: their data differ by design.").arg(ranks->first).arg(ranks->second) : QString();
+}
+
 QString agreementHeadline(const compare::Snapshot& comparison)
 {
-    const auto& verdict = comparison.outcome()->verdict;
-    const int pairs = static_cast<int>(verdict.pairs);
-    if (pairs == 0) {
-        return Words::tr("Nothing could be compared: no tensor exists on both sides.");
-    }
-    if (verdict.severity == Severity::Identical) {
-        return Words::tr("The runs are bit-identical in all %n compared tensor(s).", nullptr, pairs);
-    }
-    if (verdict.severity == Severity::Unmatched) {
-        return Words::tr("The runs agree within rounding in all %n compared tensor(s); some tensors exist on one side only.", nullptr, pairs);
-    }
-    return Words::tr("The runs agree within rounding in all %n compared tensor(s).", nullptr, pairs);
+    const auto counts = compare::countPairs(comparison);
+    QString text = lead(comparison);
+    addSentence(text, agreed(counts, !text.isEmpty()));
+    addLeftOut(text, counts);
+    return text;
 }
 
 QString agreementDetail(const compare::Snapshot& comparison)
 {
-    const auto& verdict = comparison.outcome()->verdict;
-    if (verdict.pairs == 0 || verdict.severity == Severity::Identical) {
-        return {};
+    const auto counts = compare::countPairs(comparison);
+    QString text;
+    if (counts.noise > 0) {
+        text = Words::tr("%n tensor(s) bit-identical.", nullptr, static_cast<int>(counts.identical));
     }
-    std::optional<std::size_t> worst;
-    std::size_t identical = 0;
-    for (std::size_t i = 0; i < comparison.ready(); ++i) {
-        const auto& result = comparison.result(i);
-        identical += result.severity == Severity::Identical ? 1u : 0u;
-        if (result.severity == Severity::Noise && !result.undecidable && (!worst || result.ratio > comparison.result(*worst).ratio)) {
-            worst = i;
-        }
-    }
-    QString text = Words::tr("%n tensor(s) bit-identical.", nullptr, static_cast<int>(identical));
-    if (worst) {
+    if (const auto& closest = comparison.outcome()->verdict.closest) {
         addSentence(text, Words::tr("Closest to the floor: step %1, %2: %3.")
-                              .arg(QString::number(pairAt(comparison, *worst).key.step), described(pairAt(comparison, *worst).key), pairNumbers(comparison, *worst)));
+                              .arg(QString::number(pairAt(comparison, *closest).key.step), described(pairAt(comparison, *closest).key), pairNumbers(comparison, *closest)));
+    }
+    if (counts.undecidable > 0 && counts.identical + counts.noise > 0) {
+        addSentence(text, Words::tr("%n tensor(s) in later steps exceed the floor, but may have grown from rounding.", nullptr, static_cast<int>(counts.undecidable)));
     }
     return text;
 }
@@ -151,59 +180,15 @@ QString capitalised(QString text)
 
 } // namespace
 
-GateTallies tallyGates(const compare::Snapshot& comparison, std::optional<int> step)
+diagnose::Gates gatesOf(const compare::Snapshot& comparison, std::optional<int> step)
 {
-    GateTallies tallies;
-    const auto& pairs = comparison.structure().alignment.pairs;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        if (pairs[i].status == align::PairStatus::NotObserved || (step && pairs[i].key.step != *step)) {
-            continue;
-        }
-        auto& tally = tallies[static_cast<std::size_t>(diagnose::gateOf(pairs[i].key))];
-        if (i >= comparison.ready()) {
-            ++tally.pending;
-            continue;
-        }
-        const auto severity = comparison.result(i).severity;
-        tally.worst = std::max(tally.worst, severity);
-        switch (severity) {
-        case Severity::Identical:
-            ++tally.identical;
-            break;
-        case Severity::Noise:
-            ++tally.noise;
-            break;
-        case Severity::Unmatched:
-            ++tally.unmatched;
-            break;
-        case Severity::Drift:
-        case Severity::Divergent:
-            ++tally.above;
-            break;
-        case Severity::Invalid:
-            ++tally.invalid;
-            break;
-        }
+    diagnose::GateQuestion question;
+    question.step = step;
+    if (const auto* outcome = comparison.outcome(); outcome && outcome->verdict.fork && outcome->verdict.ordered) {
+        question.forkPair = outcome->verdict.fork->pair;
     }
-    for (auto& tally : tallies) {
-        tally.state = tally.all() == 0        ? GateState::NotRecorded
-            : tally.all() == tally.unmatched  ? GateState::NotCompared
-            : tally.above + tally.invalid > 0 ? GateState::Differs
-                                              : GateState::Ok;
-    }
-    if (const auto* outcome = comparison.outcome(); outcome && outcome->verdict.fork) {
-        const auto& key = pairs[outcome->verdict.fork->pair].key;
-        if (!step || key.step == *step) {
-            tallies[static_cast<std::size_t>(diagnose::gateOf(key))].state = GateState::Fork;
-        }
-    }
-    const auto context = countContext(comparison);
-    auto& environment = tallies[static_cast<std::size_t>(Gate::Environment)];
-    if (context.all >= 0 && environment.state != GateState::Fork) {
-        environment.state = context.unexpected > 0 ? GateState::Differs : GateState::Ok;
-        environment.worst = context.unexpected > 0 ? Severity::Drift : Severity::Identical;
-    }
-    return tallies;
+    question.environmentDiffers = diagnose::unexpectedDifferences(comparison.structure().context);
+    return diagnose::summariseGates(comparison.structure().alignment, comparison.severities(), question);
 }
 
 ContextCount countContext(const compare::Snapshot& comparison)
@@ -212,11 +197,10 @@ ContextCount countContext(const compare::Snapshot& comparison)
     if (!context) {
         return {};
     }
-    const auto unexpected = std::count_if(context->begin(), context->end(), [](const auto& e) { return !e.expected; });
-    return { static_cast<int>(unexpected), static_cast<int>(context->size()) };
+    return { static_cast<int>(*diagnose::unexpectedDifferences(context)), static_cast<int>(context->size()) };
 }
 
-QString gateDetail(const GateTally& tally)
+QString gateDetail(const diagnose::GateSummary& tally)
 {
     QStringList parts;
     const auto add = [&parts](std::size_t n, const QString& word) {
@@ -287,6 +271,11 @@ QString verdictHeadline(const compare::Snapshot& comparison)
     const auto& pair = pairAt(comparison, verdict.fork->pair);
     const QString step = QString::number(pair.key.step);
     const QString place = placeOf(diagnose::gateOf(pair.key));
+    QString text = lead(comparison);
+    if (!text.isEmpty()) {
+        addSentence(text, Words::tr("They fork at step %1 %2: %3.").arg(step, place, described(pair.key)));
+        return text;
+    }
     if (pair.status == align::PairStatus::OnlyA) {
         return Words::tr("The runs fork at step %1 %2: %3 exists in the reference only.").arg(step, place, described(pair.key));
     }
@@ -297,29 +286,94 @@ QString verdictHeadline(const compare::Snapshot& comparison)
                                 : Words::tr("The runs differ, first at step %1 %2: %3.").arg(step, place, described(pair.key));
 }
 
-QString verdictDetail(const compare::Snapshot& comparison)
+namespace {
+
+QString forkDetail(const compare::Snapshot& comparison)
 {
-    const auto& verdict = comparison.outcome()->verdict;
-    if (!verdict.fork) {
-        return agreementDetail(comparison);
-    }
-    const auto& pair = pairAt(comparison, verdict.fork->pair);
+    const auto& fork = *comparison.outcome()->verdict.fork;
+    const auto& pair = pairAt(comparison, fork.pair);
     QString text;
     if (pair.status == align::PairStatus::OnlyA || pair.status == align::PairStatus::OnlyB) {
         text = Words::tr("What it feeds differs.");
     } else {
-        text = capitalised(pairNumbers(comparison, verdict.fork->pair)) + Words::tr(".", "end of a sentence");
+        text = capitalised(pairNumbers(comparison, fork.pair)) + Words::tr(".", "end of a sentence");
     }
-    if (!verdict.fork->proven) {
+    if (!fork.proven) {
         addSentence(text, Words::tr("Not all of its inputs agree or were recorded."));
-    } else if (verdict.fork->after.empty()) {
-        addSentence(text, Words::tr("Nothing recorded comes before it."));
     } else {
-        addSentence(text, Words::tr("All %n recorded tensor(s) it was computed from agree.", nullptr, static_cast<int>(verdict.fork->after.size())));
+        switch (compare::forkEvidence(comparison)) {
+        case compare::ForkEvidence::MustBeEqual:
+            addSentence(text, Words::tr("It must be equal on all ranks."));
+            return text;
+        case compare::ForkEvidence::InputsNotCompared:
+            addSentence(text, Words::tr("None of its recorded inputs could be compared."));
+            return text;
+        case compare::ForkEvidence::InputsNotRecorded: // that what comes before agrees would sound like its inputs
+            addSentence(text, Words::tr("None of its inputs was recorded."));
+            return text;
+        case compare::ForkEvidence::FirstRecorded:
+            addSentence(text, Words::tr("Nothing recorded comes before it."));
+            return text;
+        case compare::ForkEvidence::InputsAgree:
+            addSentence(text, Words::tr("All %n recorded tensor(s) it was computed from agree.", nullptr, static_cast<int>(fork.after.size())));
+            break;
+        }
     }
-    if (const auto before = agreementBefore(comparison, verdict.fork->pair); before && verdict.fork->pair > 0) {
+    if (const auto before = agreementBefore(comparison, fork.pair); before && fork.pair > 0) {
         addSentence(text, *before > 0 ? Words::tr("Everything before agrees within %1 times the floor.").arg(number(*before, 2))
                                       : Words::tr("Everything before is bit-identical."));
+    }
+    return text;
+}
+
+/// What is wrong with the bundles and what was not compared, worst first.
+QStringList gaps(const compare::Snapshot& comparison)
+{
+    const auto& alignment = comparison.structure().alignment;
+    const auto counts = compare::countPairs(comparison);
+    QStringList parts;
+    std::size_t damage = 0, missing = 0, incomplete = 0;
+    for (const auto* side : { &alignment.a, &alignment.b }) {
+        const auto& problems = side->bundle->problems();
+        damage += static_cast<std::size_t>(std::count_if(problems.begin(), problems.end(), [](const auto& p) { return p.level == bundle::Problem::Level::Warning; }));
+        missing += static_cast<std::size_t>(std::max(0, side->bundle->worldSize() - static_cast<int>(side->ranks.size())));
+        incomplete += report::coverageOf(*side).incompleteRanks;
+    }
+    if (counts.unreadable > 0) {
+        parts += Words::tr("%n pair(s) could not be read", nullptr, static_cast<int>(counts.unreadable));
+    }
+    if (damage > 0) {
+        parts += Words::tr("%n problem(s) in the bundles", nullptr, static_cast<int>(damage));
+    }
+    if (missing > 0) {
+        parts += Words::tr("%n rank(s) not compared", nullptr, static_cast<int>(missing));
+    }
+    if (incomplete > 0) {
+        parts += Words::tr("%n rank(s) did not end regularly", nullptr, static_cast<int>(incomplete));
+    }
+    if (const auto steps = alignment.stepsOnlyA + alignment.stepsOnlyB; steps > 0) {
+        parts += Words::tr("%n step(s) on one side only", nullptr, static_cast<int>(steps));
+    }
+    // Before the results are there, the structure knows these.
+    const auto withStatus = [&](auto... statuses) {
+        return static_cast<int>(std::count_if(alignment.pairs.begin(), alignment.pairs.end(), [&](const align::Pair& p) { return ((p.status == statuses) || ...); }));
+    };
+    if (const int oneSided = withStatus(align::PairStatus::OnlyA, align::PairStatus::OnlyB); oneSided > 0) {
+        parts += Words::tr("%n tensor(s) on one side only", nullptr, oneSided);
+    }
+    if (const int unrelated = withStatus(align::PairStatus::Unrelated); unrelated > 0) {
+        parts += Words::tr("%n pair(s) with shapes that cannot be related", nullptr, unrelated);
+    }
+    return parts;
+}
+
+} // namespace
+
+QString verdictDetail(const compare::Snapshot& comparison)
+{
+    QString text = comparison.outcome()->verdict.fork ? forkDetail(comparison) : agreementDetail(comparison);
+    if (comparison.structure().alignment.ranksOfOneRun) {
+        addSentence(text, Words::tr("Look at weights, reduced gradients and optimizer."));
     }
     return text;
 }
@@ -328,28 +382,20 @@ QString coverageText(const compare::Snapshot& comparison)
 {
     const auto& alignment = comparison.structure().alignment;
     const auto a = report::coverageOf(alignment.a), b = report::coverageOf(alignment.b);
-    QStringList parts;
-    if (a.calls >= 0 && b.calls >= 0) {
-        const auto all = a.calls + b.calls, seen = a.callsSeen + b.callsSeen;
-        parts += Words::tr("coverage: %1 of %2 module calls").arg(QLocale().toString(qlonglong(seen)), QLocale().toString(qlonglong(all)));
-    } else {
-        parts += Words::tr("coverage: module calls not counted");
-    }
+    QStringList parts = gaps(comparison); // first: the end is cut where there is little room
     const int unseen = static_cast<int>(a.notObserved.size() + b.notObserved.size());
     if (unseen > 0) {
         parts += Words::tr("%n thing(s) not observed", nullptr, unseen);
     }
-    const auto oneSided = std::count_if(alignment.pairs.begin(), alignment.pairs.end(), [](const align::Pair& p) {
-        return p.status == align::PairStatus::OnlyA || p.status == align::PairStatus::OnlyB;
-    });
-    if (oneSided > 0) {
-        parts += Words::tr("%n tensor(s) on one side only", nullptr, static_cast<int>(oneSided));
-    }
-    if (a.incompleteRanks + b.incompleteRanks > 0) {
-        parts += Words::tr("%n rank(s) did not end regularly", nullptr, static_cast<int>(a.incompleteRanks + b.incompleteRanks));
-    }
-    if (parts.size() == 1 && a.calls >= 0 && b.calls >= 0) {
-        parts += Words::tr("nothing unseen");
+    const bool whole = parts.isEmpty();
+    if (a.calls >= 0 && b.calls >= 0) {
+        const auto all = a.calls + b.calls, seen = a.callsSeen + b.callsSeen;
+        parts += Words::tr("coverage: %1 of %2 module calls").arg(QLocale().toString(qlonglong(seen)), QLocale().toString(qlonglong(all)));
+        if (whole && seen == all) {
+            parts += Words::tr("nothing unseen");
+        }
+    } else {
+        parts += Words::tr("coverage: module calls not counted");
     }
     return parts.join(Words::tr(", ", "between parts of a list"));
 }
@@ -379,8 +425,8 @@ QStringList coverageDetails(const compare::Snapshot& comparison)
             lines += QStringLiteral("%1: %2: %3").arg(letter, shown(problem.where), shown(problem.message));
         }
     }
-    if (comparison.outcome() && comparison.outcome()->unreadable > 0) {
-        lines += Words::tr("%n pair(s) could not be read", nullptr, static_cast<int>(comparison.outcome()->unreadable));
+    if (const auto unreadable = compare::countPairs(comparison).unreadable; unreadable > 0) {
+        lines += Words::tr("%n pair(s) could not be read", nullptr, static_cast<int>(unreadable));
     }
     return lines;
 }

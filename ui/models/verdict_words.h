@@ -12,16 +12,8 @@
 // What a comparison comes to, in the user's language. core/report has the English of the terminal; this is the window's own.
 namespace forkpoint::ui {
 
-/// Counts of a gate's pairs so far, before and after the verdict.
-struct GateTally {
-    std::size_t identical = 0, noise = 0, above = 0, unmatched = 0, invalid = 0, pending = 0;
-    diagnose::Severity worst = diagnose::Severity::Identical;
-    diagnose::GateState state = diagnose::GateState::NotRecorded; ///< Fork only once the verdict is there
-    std::size_t all() const { return identical + noise + above + unmatched + invalid + pending; }
-};
-using GateTallies = std::array<GateTally, diagnose::kGates>;
-/// Of one step; nullopt: of all.
-GateTallies tallyGates(const compare::Snapshot& comparison, std::optional<int> step);
+/// Of one step; nullopt: of all. Fork only once the verdict is there.
+diagnose::Gates gatesOf(const compare::Snapshot& comparison, std::optional<int> step);
 
 /// Differing entries of environment and configuration, unexpected ones and all; -1 if nothing was recorded.
 struct ContextCount {
@@ -29,7 +21,7 @@ struct ContextCount {
 };
 ContextCount countContext(const compare::Snapshot& comparison);
 
-QString gateDetail(const GateTally& tally); ///< "24 identical, 6 noise"
+QString gateDetail(const diagnose::GateSummary& gate); ///< "24 identical, 6 noise"
 
 QString verdictHeadline(const compare::Snapshot& comparison); ///< one sentence; needs the outcome
 QString verdictDetail(const compare::Snapshot& comparison);   ///< the numbers behind it

@@ -100,6 +100,7 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
     const auto showStructure = [this](compare::Snapshot snapshot) {
         m_comparison = std::move(snapshot);
         m_selection = {};
+        m_stepChosen = false;
         m_selection.step = steps().empty() ? 0 : steps().front();
         emit structureChanged();
     };
@@ -130,11 +131,12 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
             }
             m_comparison = std::move(*done);
             m_state = State::Ready;
+            const auto& verdict = m_comparison->outcome()->verdict;
+            if (!m_selection.pair && !m_stepChosen) { // what the verdict names, unless somebody looks elsewhere already
+                selectPair(verdict.fork ? verdict.fork->pair : verdict.closest);
+            }
             emit verdictReady();
             emit stateChanged();
-            if (!m_selection.pair) {
-                goToFork();
-            }
         });
 }
 
@@ -196,6 +198,7 @@ void Session::selectStep(int step)
         return;
     }
     m_selection.step = step;
+    m_stepChosen = true;
     emit stepSelected();
     if (!m_selection.pair) {
         return;

@@ -92,6 +92,7 @@ private:
     QString m_reference, m_candidate, m_noise;
     std::optional<align::Side> m_sideA, m_sideB;
     Selection m_selection;
+    bool m_stepChosen = false; ///< by somebody, since the runs were opened
     ColourBy m_colourBy = ColourBy::Severity;
 };
 

@@ -4,8 +4,8 @@
 
 #include "ui/models/detail_rows.h"
 #include "ui/models/verdict_words.h"
-#include "ui/window/elided_label.h"
-#include "ui/window/row_delegate.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/row_delegate.h"
 
 #include <QCheckBox>
 #include <QHBoxLayout>

@@ -6,9 +6,10 @@
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
-#include "ui/window/row_delegate.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/row_delegate.h"
 
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPainter>
@@ -16,6 +17,8 @@
 #include <QSignalBlocker>
 #include <QTreeView>
 #include <QVBoxLayout>
+
+#include <iterator>
 
 namespace forkpoint::ui {
 
@@ -50,26 +53,20 @@ public:
     QSize minimumSizeHint() const override { return { 120, sizeHint().height() }; }
 };
 
-QString whatOf(const align::Pair& pair)
-{
-    return QStringLiteral("%1 / %2, %3 %4, %5").arg(phaseWord(pair.key.phase), kindWord(pair.key.kind), shapeText(pair), dtypeText(pair),
-                                                  DetailsPanel::tr("step %1").arg(pair.key.step));
-}
-
 } // namespace
 
 DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     : QWidget(parent)
     , m_session(session)
-    , m_title(new ElidedLabel)
-    , m_kind(new ElidedLabel)
     , m_notes(wrappedLabel(nullptr, true))
     , m_empty(wrappedLabel(nullptr, true))
     , m_body(new QWidget)
     , m_metrics(new TextTable({ tr("metric"), tr("value") }, { 1 }, this))
+    , m_moreMetrics(new TextTable({ tr("metric"), tr("value") }, { 1 }, this))
     , m_sides(new TextTable({ tr("side"), tr("A"), tr("B") }, { 1, 2 }, this))
     , m_lanes(new TextTable({ tr("rank"), tr("× floor"), tr("error"), tr("max |d|") }, { 1, 2, 3 }, this))
     , m_metricTable(new FittedTable(m_metrics))
+    , m_moreMetricTable(new FittedTable(m_moreMetrics))
     , m_sideTable(new FittedTable(m_sides))
     , m_laneTable(new FittedTable(m_lanes))
 {
@@ -77,25 +74,17 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    auto* head = new QWidget;
-    auto* headLayout = new QVBoxLayout(head);
-    headLayout->setContentsMargins(10, 7, 10, 6);
-    headLayout->setSpacing(1);
-    QFont bold = m_title->font();
-    bold.setBold(true);
-    m_title->setFont(bold);
-    m_kind->setMuted(true);
-    headLayout->addWidget(m_title);
-    headLayout->addWidget(m_kind);
-    layout->addWidget(head);
-
     auto* body = new QVBoxLayout(m_body);
-    body->setContentsMargins(7, 0, 7, 8);
+    body->setContentsMargins(7, 7, 7, 8);
     body->setSpacing(8);
     m_notes->setContentsMargins(3, 0, 3, 0);
     body->addWidget(m_notes);
     body->addWidget(m_laneTable);
-    body->addWidget(m_metricTable);
+    auto* metrics = new QHBoxLayout;
+    metrics->setSpacing(12);
+    metrics->addWidget(m_metricTable, 1, Qt::AlignTop);
+    metrics->addWidget(m_moreMetricTable, 1, Qt::AlignTop);
+    body->addLayout(metrics);
     body->addWidget(m_sideTable);
     body->addStretch(1);
     auto* scroll = new QScrollArea;
@@ -105,16 +94,18 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     scroll->setWidget(m_body);
     scroll->viewport()->setAutoFillBackground(false);
     m_body->setAutoFillBackground(false);
-    m_empty->setContentsMargins(10, 0, 10, 8);
+    m_empty->setContentsMargins(10, 7, 10, 8);
     layout->addWidget(m_empty);
     layout->addWidget(scroll, 1);
 
     m_metricTable->setAccessibleName(tr("Metrics"));
     m_laneTable->setAccessibleName(tr("Ranks"));
     m_laneTable->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-    connect(m_laneTable->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
-        if (current.isValid()) {
-            m_session.selectLane(current.row());
+    connect(m_laneTable->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
+        // By what is selected: a table that gets the focus makes its first row current, and that is nobody's choice.
+        const auto rows = m_laneTable->selectionModel()->selectedRows();
+        if (!rows.isEmpty()) {
+            m_session.selectLane(rows.front().row());
         }
     });
     connect(&session, &Session::structureChanged, this, &DetailsPanel::refresh);
@@ -130,8 +121,6 @@ DetailsPanel::DetailsPanel(Session& session, QWidget* parent)
     refresh();
 }
 
-QString DetailsPanel::title() const { return m_title->text(); }
-
 QString DetailsPanel::notes() const { return m_notes->text(); }
 
 void DetailsPanel::refresh()
@@ -140,18 +129,15 @@ void DetailsPanel::refresh()
     const auto pair = m_session.selection().pair;
     const bool any = comparison && pair;
     m_body->setVisible(any);
-    m_kind->setVisible(any);
     m_empty->setVisible(!any);
     if (!any) {
-        m_title->setText(tr("No pair selected"));
         m_empty->setText(tr("Choose a pair in the list, or press F8 for the next divergence."));
+        m_notes->clear();
         m_metrics->setRows({});
         return;
     }
     const auto& p = comparison->structure().alignment.pairs[*pair];
     const int lane = m_session.selection().lane;
-    m_title->setText(tensorName(p.key));
-    m_kind->setText(whatOf(p));
     QStringList notes;
     notes += pairNumbers(*comparison, *pair) + tr(".", "end of a sentence");
     notes += ruleSentence(p);
@@ -165,7 +151,13 @@ void DetailsPanel::refresh()
         }
     }
     m_notes->setText(notes.join(QLatin1Char('\n')));
-    m_metrics->setRows(metricRows(*comparison, *pair, lane));
+    // Beside each other where there is room: most are seen without scrolling.
+    auto rows = metricRows(*comparison, *pair, lane);
+    const std::size_t first = m_twoColumns ? (rows.size() + 1) / 2 : rows.size();
+    std::vector<TextTable::Row> rest(std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(first)), std::make_move_iterator(rows.end()));
+    rows.resize(first);
+    m_metrics->setRows(std::move(rows));
+    m_moreMetrics->setRows(std::move(rest));
     m_sides->setRows(sideRows(*comparison, *pair, lane));
     {
         const QSignalBlocker block(m_laneTable->selectionModel());
@@ -175,8 +167,19 @@ void DetailsPanel::refresh()
         }
     }
     m_metricTable->setVisible(m_metrics->rowCount() > 0);
+    m_moreMetricTable->setVisible(m_moreMetrics->rowCount() > 0);
     m_sideTable->setVisible(m_sides->rowCount() > 0);
     m_laneTable->setVisible(m_lanes->rowCount() > 0);
+}
+
+void DetailsPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    const bool two = width() >= fontMetrics().averageCharWidth() * 62;
+    if (two != m_twoColumns) {
+        m_twoColumns = two;
+        refresh();
+    }
 }
 
 void DetailsPanel::paintEvent(QPaintEvent*)

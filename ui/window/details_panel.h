@@ -12,8 +12,6 @@ class QTreeView;
 
 namespace forkpoint::ui {
 
-class ElidedLabel;
-
 /// Everything measured on the selected pair, how it was matched and put together.
 class DetailsPanel : public QWidget {
     Q_OBJECT
@@ -22,22 +20,22 @@ public:
 
     QTreeView* metricTable() const { return m_metricTable; }
     QTreeView* laneTable() const { return m_laneTable; }
-    QString title() const;
     QString notes() const;
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void refresh();
 
     Session& m_session;
-    ElidedLabel *m_title, *m_kind;
     QLabel* m_notes;
     QLabel* m_empty;
     QWidget* m_body;
-    TextTable *m_metrics, *m_sides, *m_lanes;
-    QTreeView *m_metricTable, *m_sideTable, *m_laneTable;
+    TextTable *m_metrics, *m_moreMetrics, *m_sides, *m_lanes;
+    QTreeView *m_metricTable, *m_moreMetricTable, *m_sideTable, *m_laneTable;
+    bool m_twoColumns = false; ///< of metrics
 };
 
 } // namespace forkpoint::ui

@@ -4,14 +4,14 @@
 
 #include "ui/models/pair_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/centred_page.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -131,19 +131,7 @@ ErrorPage::ErrorPage(Session& session, QWidget* parent)
     column->addWidget(m_readTitle);
     column->addWidget(m_read);
     column->addStretch(1);
-    auto* centred = new QWidget;
-    auto* across = new QHBoxLayout(centred);
-    across->setContentsMargins(0, 0, 0, 0);
-    across->addStretch(1);
-    across->addWidget(content, 100);
-    across->addStretch(1);
-    auto* scroll = new QScrollArea;
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setWidgetResizable(true);
-    scroll->setWidget(centred);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(scroll);
+    showCentred(*this, content);
     connect(m_open, &QPushButton::clicked, this, &ErrorPage::openRequested);
     connect(m_start, &QPushButton::clicked, this, &ErrorPage::startRequested);
     connect(m_retry, &QPushButton::clicked, this, [this] {

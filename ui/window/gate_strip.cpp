@@ -21,7 +21,7 @@ constexpr int kIcon = 10;
 constexpr int kGap = 6;
 constexpr int kArrow = 14; ///< between two gates
 
-QString countsOf(diagnose::Gate gate, const GateTally& tally, const compare::Snapshot& comparison)
+QString countsOf(diagnose::Gate gate, const diagnose::GateSummary& tally, const compare::Snapshot& comparison)
 {
     const auto n = [](std::size_t value) { return QLocale().toString(static_cast<qulonglong>(value)); };
     if (gate == diagnose::Gate::Environment && tally.all() == 0) {
@@ -37,7 +37,7 @@ QString countsOf(diagnose::Gate gate, const GateTally& tally, const compare::Sna
     return n(tally.all());
 }
 
-QString tipOf(diagnose::Gate gate, const GateTally& tally, const compare::Snapshot& comparison)
+QString tipOf(diagnose::Gate gate, const diagnose::GateSummary& tally, const compare::Snapshot& comparison)
 {
     QString text = gateStateWord(tally.state);
     if (gate == diagnose::Gate::Environment) {
@@ -89,7 +89,7 @@ GateButton::GateButton(diagnose::Gate gate, QWidget* parent)
     setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
 }
 
-void GateButton::setTally(const GateTally& tally, const QString& counts, const QString& tipText)
+void GateButton::setTally(const diagnose::GateSummary& tally, const QString& counts, const QString& tipText)
 {
     m_tally = tally;
     m_counts = counts;
@@ -196,7 +196,7 @@ GateStrip::GateStrip(Session& session, QWidget* parent)
 void GateStrip::refresh()
 {
     const auto& comparison = m_session.comparison();
-    const auto tallies = comparison ? tallyGates(*comparison, m_session.selection().step) : GateTallies {};
+    const auto tallies = comparison ? gatesOf(*comparison, m_session.selection().step) : diagnose::Gates {};
     for (std::size_t g = 0; g < diagnose::kGates; ++g) {
         const auto gate = static_cast<diagnose::Gate>(g);
         m_buttons[g]->setTally(tallies[g], comparison ? countsOf(gate, tallies[g], *comparison) : QString(),

@@ -20,7 +20,7 @@ class GateButton : public QAbstractButton {
 public:
     GateButton(diagnose::Gate gate, QWidget* parent = nullptr);
 
-    void setTally(const GateTally& tally, const QString& counts, const QString& tip);
+    void setTally(const diagnose::GateSummary& tally, const QString& counts, const QString& tip);
     void setShowCounts(bool show);
     int widthWith(bool counts) const;
     QSize sizeHint() const override;
@@ -31,7 +31,7 @@ protected:
 private:
     diagnose::Severity mark() const;
     diagnose::Gate m_gate;
-    GateTally m_tally;
+    diagnose::GateSummary m_tally;
     QString m_counts;
     bool m_showCounts = true;
 };

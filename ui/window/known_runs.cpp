@@ -76,27 +76,46 @@ std::vector<Sample> samples()
     return {};
 }
 
-std::vector<RunPair> recentPairs()
+namespace {
+
+std::vector<RunPair> storedPairs()
 {
     std::vector<RunPair> out;
     QSettings settings;
     const int n = settings.beginReadArray(kRecentKey);
     for (int i = 0; i < std::min(n, kRecent); ++i) {
         settings.setArrayIndex(i);
-        RunPair pair { settings.value(QStringLiteral("a")).toString(), settings.value(QStringLiteral("b")).toString(),
-            settings.value(QStringLiteral("noise")).toString() };
-        const auto there = [](const QString& run) { return QFileInfo::exists(run) || QFileInfo::exists(run.section(QLatin1Char('@'), 0, -2)); };
-        if (there(pair.reference) && there(pair.candidate)) {
-            out.push_back(std::move(pair));
-        }
+        out.push_back({ settings.value(QStringLiteral("a")).toString(), settings.value(QStringLiteral("b")).toString(),
+            settings.value(QStringLiteral("noise")).toString() });
     }
     settings.endArray();
     return out;
 }
 
+/// Whether RUN or RUN@RANK can be opened, as written or with the bundle's suffix.
+bool isThere(const QString& run)
+{
+    const QString bundle = run.section(QLatin1Char('@'), 0, -2);
+    for (const auto& name : { run, bundle }) {
+        if (!name.isEmpty() && (QFileInfo::exists(name) || QFileInfo::exists(name + QStringLiteral(".forkpoint")))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+std::vector<RunPair> recentPairs()
+{
+    auto pairs = storedPairs();
+    std::erase_if(pairs, [](const RunPair& pair) { return !isThere(pair.reference) || !isThere(pair.candidate); });
+    return pairs;
+}
+
 void rememberPair(const RunPair& pair)
 {
-    auto pairs = recentPairs();
+    auto pairs = storedPairs(); // those on a disk that is away are kept
     std::erase(pairs, pair);
     pairs.insert(pairs.begin(), pair);
     pairs.resize(std::min<std::size_t>(pairs.size(), kRecent));

@@ -111,10 +111,6 @@ int launch(QApplication& app, const Launch& request)
     JobRunner jobs;
     Session session(jobs);
     MainWindow window(session, { language, theme, !photograph });
-    if (!window.hasPanel(request.panel)) {
-        complain(QStringLiteral("this version has no such view"));
-        return kUsage;
-    }
     window.showPanel(request.panel);
     if (request.size.isValid()) {
         window.resize(request.size);

@@ -4,14 +4,15 @@
 
 #include "ui/curves/curves_view.h"
 #include "ui/graph/graph_view.h"
+#include "ui/heatmap/heatmap_view.h"
+#include "ui/models/caption.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/text_table.h"
 #include "ui/models/verdict_words.h"
-#include "ui/window/caption.h"
 #include "ui/window/context_view.h"
 #include "ui/window/details_panel.h"
 #include "ui/window/drop_overlay.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/window/error_page.h"
 #include "ui/window/findings_panel.h"
 #include "ui/window/gate_strip.h"
@@ -85,7 +86,7 @@ MainWindow::MainWindow(Session& session, Look look, QWidget* parent)
 {
     setObjectName(QStringLiteral("forkpoint"));
     setAcceptDrops(true);
-    setMinimumSize(960, 600);
+    setMinimumSize(1080, 660);
     resize(1440, 900);
     followSession();
     m_pages = new QStackedWidget;
@@ -205,9 +206,14 @@ void MainWindow::buildWorkspace()
     m_middle->setMinimumWidth(300);
 
     m_right = splitter(Qt::Vertical);
+    m_heatmap = new HeatmapView(m_session);
     m_details = new DetailsPanel(m_session);
+    m_right->addWidget(m_heatmap);
     m_right->addWidget(m_details);
-    m_right->setMinimumWidth(220);
+    m_right->setStretchFactor(0, 2);
+    m_right->setStretchFactor(1, 1);
+    m_right->setSizes({ 560, 280 });
+    m_right->setMinimumWidth(340);
 
     m_columns->addWidget(m_left);
     m_columns->addWidget(m_middle);
@@ -274,10 +280,11 @@ void MainWindow::buildActions()
     add(go, QStringLiteral("next-step"), tr("Next &step"), { QKeySequence(QStringLiteral("Ctrl+PgDown")) }, [this] { m_runBar->goToStep(1); });
     add(go, QStringLiteral("previous-step"), tr("Pre&vious step"), { QKeySequence(QStringLiteral("Ctrl+PgUp")) }, [this] { m_runBar->goToStep(-1); });
     go->addSeparator();
+    go->addAction(m_heatmap->goToAction());
     add(go, QStringLiteral("filter"), tr("F&ilter pairs"), { QKeySequence(QStringLiteral("Ctrl+L")) }, [this] {
         (m_pairs->isVisible() ? m_pairs : m_allPairs)->focusFilter();
     });
-    add(go, QStringLiteral("all-gates"), tr("Show all &gates"), { QKeySequence(QStringLiteral("Ctrl+G, A")) }, [this] { m_session.selectGate(std::nullopt); });
+    add(go, QStringLiteral("all-gates"), tr("Show all &gates"), { QKeySequence(QStringLiteral("Ctrl+Shift+G")) }, [this] { m_session.selectGate(std::nullopt); });
 
     auto* help = menuBar()->addMenu(tr("&Help"));
     add(help, QStringLiteral("shortcuts"), tr("&Shortcuts"), { QKeySequence(Qt::Key_F1), QKeySequence(Qt::Key_Question) }, [this] { showShortcuts(); });
@@ -303,9 +310,6 @@ void MainWindow::buildViewMenu(QMenu* menu)
         { ShownPanel::Context, "view-context", tr("Only the c&ontext"), "Ctrl+5" },
     } };
     for (const auto& [panel, name, text, key] : panels) {
-        if (!hasPanel(panel)) {
-            continue;
-        }
         auto* action = add(menu, QString::fromLatin1(name), text, { QKeySequence(QString::fromLatin1(key)) }, [this, shownPanel = panel] { showPanel(shownPanel); });
         action->setCheckable(true);
         action->setChecked(panel == ShownPanel::All);
@@ -400,16 +404,8 @@ void MainWindow::openSide(RunChip::Role role)
     openRuns(runs);
 }
 
-bool MainWindow::hasPanel(ShownPanel panel) const
-{
-    return panel != ShownPanel::Heatmap;
-}
-
 void MainWindow::showPanel(ShownPanel panel)
 {
-    if (!hasPanel(panel)) {
-        return;
-    }
     m_shown = panel;
     const bool all = panel == ShownPanel::All;
     m_left->setVisible(all);
@@ -434,9 +430,9 @@ void MainWindow::showPanel(ShownPanel panel)
     }
 }
 
-bool MainWindow::isBusy() const { return m_session.jobs().running() > 0 || m_graph->isBusy() || m_curves->isBusy(); }
+bool MainWindow::isBusy() const { return m_session.jobs().running() > 0 || m_graph->isBusy() || m_curves->isBusy() || m_heatmap->isBusy(); }
 
-QImage MainWindow::picture() { return withCaption(grab().toImage(), m_session); }
+QImage MainWindow::picture() { return withCaption(grab().toImage(), captionText(m_session, { pairCaption(m_session), colouringCaption(m_session) })); }
 
 QString MainWindow::summary() const
 {
@@ -511,25 +507,38 @@ void MainWindow::showShortcuts()
     dialog.setObjectName(QStringLiteral("shortcuts"));
     dialog.setWindowTitle(tr("Shortcuts"));
     auto* layout = new QVBoxLayout(&dialog);
-    auto* rows = new TextTable({ tr("key"), tr("action") }, {}, &dialog);
+    auto* rows = new TextTable({ tr("key"), tr("in", "a view"), tr("action") }, {}, &dialog);
     std::vector<TextTable::Row> list;
-    for (const auto* each : m_actions) {
-        if (!each->shortcuts().isEmpty()) {
-            list.push_back({ { QKeySequence::listToString(each->shortcuts(), QKeySequence::NativeText), QString(each->text()).remove(QLatin1Char('&')) }, {}, false, {} });
+    const auto addAll = [&list](const QList<QAction*>& actions, const QString& where) {
+        for (const auto* each : actions) {
+            const QString text = QString(each->text()).remove(QLatin1Char('&'));
+            if (!each->shortcuts().isEmpty() && !text.isEmpty()) {
+                list.push_back({ { QKeySequence::listToString(each->shortcuts(), QKeySequence::NativeText), where, text }, {}, false, {} });
+            }
         }
+    };
+    addAll(m_actions, {});
+    for (const auto& [view, name] : views()) {
+        addAll(view->findChildren<QAction*>(), name);
     }
     rows->setRows(std::move(list));
     auto* table = new QTreeView;
     table->setModel(rows);
     table->setRootIsDecorated(false);
     table->setFrameShape(QFrame::NoFrame);
-    table->setColumnWidth(0, 160);
+    table->setColumnWidth(0, 190);
+    table->setColumnWidth(1, 90);
     layout->addWidget(table);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close);
     connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
     layout->addWidget(buttons);
-    dialog.resize(460, 480);
+    dialog.resize(620, 620);
     dialog.exec();
+}
+
+std::vector<std::pair<QWidget*, QString>> MainWindow::views() const
+{
+    return { { m_graph, tr("graph") }, { m_curves, tr("curves") }, { m_heatmap, tr("heatmap") } };
 }
 
 void MainWindow::showAbout()
@@ -589,7 +598,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
 void MainWindow::spreadColumns()
 {
     if (!m_columnsMoved) {
-        const int left = std::clamp(width() / 5, 250, 400), right = std::clamp(width() / 4, 230, 480);
+        const int left = std::clamp(width() / 5, 250, 400), right = std::clamp(width() * 3 / 10, 340, 560);
         m_columns->setSizes({ left, width() - left - right, right });
     }
 }

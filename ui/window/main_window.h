@@ -28,6 +28,7 @@ class ErrorPage;
 class FindingsPanel;
 class GateStrip;
 class GraphView;
+class HeatmapView;
 class PairPanel;
 class StartScreen;
 class StatusLine;
@@ -52,7 +53,6 @@ public:
     void openRuns(const RunPair& runs);
     bool openSample(const QString& name); ///< false: there is none of that name
     void showPanel(ShownPanel panel);
-    bool hasPanel(ShownPanel panel) const; ///< false for views that this build has not
     bool isBusy() const;                   ///< a job runs, or a view has not painted its result yet
     QImage picture();                      ///< of the window, with its caption
     QString summary() const;               ///< what "Copy summary" copies
@@ -71,6 +71,7 @@ public:
     CoverageView* coverage() const { return m_coverage; }
     GraphView* graph() const { return m_graph; }
     CurvesView* curves() const { return m_curves; }
+    HeatmapView* heatmap() const { return m_heatmap; }
     StartScreen* startScreen() const { return m_start; }
     ErrorPage* errorPage() const { return m_error; }
     StatusLine* statusLine() const { return m_status; }
@@ -96,6 +97,7 @@ private:
     void openSide(RunChip::Role role);
     void applyChosenTheme(ThemeChoice theme);
     void saveScreenshot();
+    std::vector<std::pair<QWidget*, QString>> views() const; ///< that have keys of their own
     void showShortcuts();
     void showAbout();
     void spreadColumns();
@@ -119,6 +121,7 @@ private:
     GraphView* m_graph = nullptr;
     QTabWidget* m_tabs = nullptr;
     CurvesView* m_curves = nullptr;
+    HeatmapView* m_heatmap = nullptr;
     ContextView* m_context = nullptr;
     CoverageView* m_coverage = nullptr;
     DetailsPanel* m_details = nullptr;

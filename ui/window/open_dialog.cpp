@@ -3,7 +3,7 @@
 #include "ui/window/open_dialog.h"
 
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QDialogButtonBox>
 #include <QFileDialog>

@@ -4,7 +4,7 @@
 
 #include "ui/models/pair_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QApplication>
 #include <QCheckBox>
@@ -15,6 +15,7 @@
 #include <QLineEdit>
 #include <QLocale>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
@@ -30,6 +31,15 @@ using diagnose::Severity;
 /// Worst first, as they are looked for.
 constexpr std::array<Severity, kSeverities> kOrder
     = { Severity::Divergent, Severity::Drift, Severity::Noise, Severity::Identical, Severity::Invalid, Severity::Unmatched };
+
+/// "red / …attention.query.bias": the end of a name tells it from its neighbours.
+QString shortened(const QString& name, bundle::Phase phase, const QFontMetrics& metrics, int width)
+{
+    const QString prefix = phaseWord(phase) + QStringLiteral(" / ");
+    const QString brief = name.startsWith(prefix) ? phaseAbbreviation(phase) + QStringLiteral(" / ") : QString();
+    const QString rest = brief.isEmpty() ? name : name.mid(prefix.size());
+    return brief + metrics.elidedText(rest, Qt::ElideLeft, std::max(0, width - metrics.horizontalAdvance(brief)));
+}
 
 class PairDelegate : public QStyledItemDelegate {
 public:
@@ -60,8 +70,10 @@ protected:
         option->textElideMode = Qt::ElideMiddle;
         option->state &= ~QStyle::State_HasFocus;
         if (column == PairModel::Name) {
-            option->text = m_form == PairPanel::Form::Narrow ? index.data(PairModel::ShortNameRole).toString() : option->text;
             option->font.setBold(index.data(PairModel::IsForkRole).toBool());
+            if (m_form == PairPanel::Form::Narrow) {
+                option->text = shortened(index.data(PairModel::ShortNameRole).toString(), static_cast<bundle::Phase>(index.data(PairModel::PhaseRole).toInt()), QFontMetrics(option->font), option->rect.width() - 8);
+            }
         } else if (column == PairModel::State && m_form == PairPanel::Form::Narrow) {
             option->text.clear();
         }
@@ -290,6 +302,11 @@ bool PairPanel::eventFilter(QObject* object, QEvent* event)
 {
     if (object == m_table->viewport() && event->type() == QEvent::Resize) {
         fitColumns();
+        // What was seen of the selection stays seen.
+        const int before = static_cast<QResizeEvent*>(event)->oldSize().height();
+        if (const auto index = m_table->currentIndex(); index.isValid() && m_table->visualRect(index).top() < before) {
+            QMetaObject::invokeMethod(this, &PairPanel::showSelected, Qt::QueuedConnection);
+        }
     }
     return QWidget::eventFilter(object, event);
 }
@@ -336,7 +353,8 @@ void PairPanel::fitColumns()
 void PairPanel::showSelected()
 {
     const auto index = m_table->currentIndex();
-    if (index.isValid() && !m_table->viewport()->rect().contains(m_table->visualRect(index).center())) {
+    const QRect row = index.isValid() ? m_table->visualRect(index) : QRect();
+    if (index.isValid() && (row.top() < 0 || row.bottom() > m_table->viewport()->height())) {
         m_table->scrollTo(index.siblingAtColumn(PairModel::State), QAbstractItemView::PositionAtCenter);
     }
 }

@@ -157,7 +157,7 @@ RunBar::RunBar(Session& session, QWidget* parent)
     m_colour->setItemData(2, tip(tr("What each pair adds to the error of its inputs.")), Qt::ToolTipRole);
     for (auto* box : { m_step, m_lane, m_colour }) {
         box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-        box->setMinimumContentsLength(3);
+        box->setMinimumContentsLength(box == m_step ? 3 : 7);
     }
     layout->addWidget(caption(tr("step"), m_step));
     layout->addWidget(m_previous);

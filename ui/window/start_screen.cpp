@@ -4,7 +4,8 @@
 
 #include "ui/models/pair_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/centred_page.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -19,7 +20,6 @@
 #include <QMimeData>
 #include <QPainter>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QToolButton>
 #include <QUrl>
 #include <QVBoxLayout>
@@ -270,19 +270,7 @@ StartScreen::StartScreen(QWidget* parent)
     column->addLayout(commandRow);
     column->addStretch(1);
 
-    auto* centred = new QWidget;
-    auto* across = new QHBoxLayout(centred);
-    across->setContentsMargins(0, 0, 0, 0);
-    across->addStretch(1);
-    across->addWidget(content, 100);
-    across->addStretch(1);
-    auto* scroll = new QScrollArea;
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setWidgetResizable(true);
-    scroll->setWidget(centred);
-    auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(scroll);
+    showCentred(*this, content);
 
     for (const bool reference : { true, false }) {
         connect(zone(reference), &DropZone::clicked, this, [this, reference] { choose(reference); });

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/status_line.h"
 
+#include "core/compare/pair_counts.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QLabel>
 #include <QLocale>
@@ -28,6 +31,8 @@ std::uint64_t bytesCompared(const compare::Snapshot& comparison)
     return bytes;
 }
 
+constexpr int kPatience = 300; ///< milliseconds: a job that is done sooner is not worth a flicker
+
 /// The stage keys of core's progress, for people.
 QString stageWord(const QString& stage)
 {
@@ -44,7 +49,7 @@ StatusLine::StatusLine(Session& session, const QString& language, QWidget* paren
     , m_session(session)
     , m_compared(new QLabel)
     , m_floor(new QLabel)
-    , m_job(new QLabel)
+    , m_job(new ElidedLabel)
     , m_right(new QLabel)
     , m_progress(new QProgressBar)
     , m_cancel(new QToolButton)
@@ -57,58 +62,78 @@ StatusLine::StatusLine(Session& session, const QString& language, QWidget* paren
     m_cancel->setText(tr("Cancel"));
     m_cancel->setToolTip(tip(tr("Stop. What is ready stays, marked as partial.")));
     m_cancel->setFocusPolicy(Qt::StrongFocus);
-    for (auto* label : { m_compared, m_floor, m_job, m_right }) {
+    for (QLabel* label : { m_compared, m_floor, static_cast<QLabel*>(m_job), m_right }) {
         label->setTextFormat(Qt::PlainText);
         label->setForegroundRole(QPalette::PlaceholderText);
     }
+    m_job->setMaximumWidth(320);
+    addWidget(m_compared);
+    addWidget(m_floor);
     addWidget(m_job);
     addWidget(m_progress);
     addWidget(m_cancel);
-    addWidget(m_compared);
-    addWidget(m_floor);
+    m_patience.setSingleShot(true);
+    m_patience.setInterval(kPatience);
+    connect(&m_patience, &QTimer::timeout, this, [this] { showJob(true); });
     m_right->setText(QStringLiteral("%1    Forkpoint %2").arg(language, QStringLiteral(FORKPOINT_VERSION)));
     addPermanentWidget(m_right);
     auto& jobs = session.jobs();
     connect(&jobs, &JobRunner::started, this, [this](const QString& tag, const QString& title) {
         if (!title.isEmpty()) {
-            m_tag = tag;
-            showJob(title);
+            m_titled.push_back({ tag, title, 0 });
+            followJobs();
         }
     });
     connect(&jobs, &JobRunner::progressed, this, [this](const QString& tag, const QString& stage, double fraction) {
-        if (tag == m_tag) {
-            m_job->setText(stageWord(stage));
-            m_progress->setValue(static_cast<int>(fraction * 1000));
+        for (auto& job : m_titled) {
+            if (job.tag == tag) {
+                job.text = stageWord(stage);
+                job.fraction = fraction;
+            }
         }
+        followJobs();
     });
     connect(&jobs, &JobRunner::finished, this, [this](const QString& tag) {
-        if (tag == m_tag) {
-            m_tag.clear();
-            showJob({});
-        }
+        std::erase_if(m_titled, [&](const TitledJob& job) { return job.tag == tag; });
+        followJobs();
     });
     connect(m_cancel, &QToolButton::clicked, this, [this] {
         if (m_session.state() == Session::State::Loading) {
             m_session.cancel();
-        } else if (!m_tag.isEmpty()) {
-            m_session.jobs().cancel(m_tag);
+        } else if (!m_titled.empty()) {
+            m_session.jobs().cancel(m_titled.front().tag);
         }
     });
     connect(&session, &Session::structureChanged, this, &StatusLine::refresh);
     connect(&session, &Session::resultsChanged, this, &StatusLine::refresh);
     connect(&session, &Session::stateChanged, this, &StatusLine::refresh);
-    showJob({});
+    followJobs();
     refresh();
 }
 
-QString StatusLine::text() const { return QStringList { m_compared->text(), m_floor->text(), m_job->text(), m_right->text() }.join(QLatin1Char('|')); }
+QString StatusLine::text() const { return QStringList { m_compared->text(), m_floor->text(), m_job->isHidden() ? QString() : m_job->text(), m_right->text() }.join(QLatin1Char('|')); }
 
-void StatusLine::showJob(const QString& title)
+/// The oldest one is shown: what comes and goes while runs are being compared does not hide how far that is.
+void StatusLine::followJobs()
 {
-    m_job->setText(title);
-    m_progress->setValue(0);
+    if (m_titled.empty()) {
+        m_patience.stop();
+        showJob(false);
+        return;
+    }
+    m_job->setText(m_titled.front().text);
+    m_progress->setValue(static_cast<int>(m_titled.front().fraction * 1000));
+    if (m_session.state() == Session::State::Loading) {
+        showJob(true);
+    } else if (m_job->isHidden() && !m_patience.isActive()) {
+        m_patience.start();
+    }
+}
+
+void StatusLine::showJob(bool show)
+{
     for (QWidget* widget : { static_cast<QWidget*>(m_job), static_cast<QWidget*>(m_progress), static_cast<QWidget*>(m_cancel) }) {
-        widget->setVisible(!title.isEmpty());
+        widget->setVisible(show);
     }
 }
 
@@ -120,10 +145,10 @@ void StatusLine::refresh()
         m_floor->clear();
         return;
     }
-    const int ready = static_cast<int>(comparison->ready());
+    const int compared = static_cast<int>(compare::countPairs(*comparison).compared());
     QStringList parts;
-    parts += comparison->outcome() ? tr("%n pair(s) compared", nullptr, ready)
-                                   : tr("%1 of %n pair(s) compared", nullptr, static_cast<int>(comparison->pairs())).arg(ready);
+    parts += comparison->outcome() ? tr("%n pair(s) compared", nullptr, compared)
+                                   : tr("%1 of %n pair(s) compared", nullptr, static_cast<int>(comparison->pairs())).arg(compared);
     parts += bytesText(bytesCompared(*comparison));
     parts += tr("backend %1").arg(shown(comparison->structure().backend));
     m_compared->setText(parts.join(tr(", ", "between parts of a list")));

@@ -5,12 +5,17 @@
 #include "ui/session/session.h"
 
 #include <QStatusBar>
+#include <QTimer>
+
+#include <vector>
 
 class QLabel;
 class QProgressBar;
 class QToolButton;
 
 namespace forkpoint::ui {
+
+class ElidedLabel;
 
 /// The window's last line: what was compared with what means, and the job that runs, with a button that stops it.
 class StatusLine : public QStatusBar {
@@ -22,13 +27,21 @@ public:
 
 private:
     void refresh();
-    void showJob(const QString& title);
+    void followJobs();
+    void showJob(bool show);
 
     Session& m_session;
-    QLabel *m_compared, *m_floor, *m_job, *m_right;
+    QLabel *m_compared, *m_floor;
+    ElidedLabel* m_job;
+    QLabel* m_right;
     QProgressBar* m_progress;
     QToolButton* m_cancel;
-    QString m_tag; ///< of the job shown; empty: none
+    struct TitledJob {
+        QString tag, text;
+        double fraction = 0;
+    };
+    std::vector<TitledJob> m_titled; ///< that run, oldest first
+    QTimer m_patience;
 };
 
 } // namespace forkpoint::ui

@@ -5,7 +5,7 @@
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
-#include "ui/window/elided_label.h"
+#include "ui/widgets/elided_label.h"
 
 #include <QAction>
 #include <QEvent>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/core/support/run_builder.h"
+#include "tests/support/run_builder.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/rows.h"
 
-#include "tests/core/support/run_builder.h"
+#include "tests/support/run_builder.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <string>
 
 namespace forkpoint::align {
 namespace {
@@ -50,6 +53,31 @@ TEST(Rows, DealtByASampler)
     EXPECT_EQ(rows.rowsA, 4);
     EXPECT_EQ(rows.rowsB, 4);
     EXPECT_FALSE(rows.replicatedB);
+}
+
+TEST(Rows, AShapeThatTheBytesDoNotBearOutTakesNoMemory)
+{
+    for (const char* shape : { "[4611686018427387904,4]", "[2147483648,2147483648]", "[1099511627776]", "[4611686018427387904,0]" }) {
+        RecordedRun run("claims");
+        run.rank().batch(f32({ 2, 1 }, { 1, 2 })).output("fc", f32({ 2, 1 }, { 1, 2 }));
+        run.open();
+        const auto index = run.path() / "rank00000" / "tensors.jsonl";
+        std::string text;
+        {
+            std::ifstream in(index);
+            text.assign(std::istreambuf_iterator<char>(in), {});
+        }
+        const auto at = text.find("\"shape\":[2,1]");
+        ASSERT_NE(at, std::string::npos) << text;
+        text.replace(at, 13, std::string("\"shape\":") + shape);
+        std::ofstream(index) << text;
+        const auto bundle = bundle::Bundle::open(run.path());
+        ASSERT_TRUE(bundle) << bundle.error().text();
+        const auto keys = rowKeys(Side::whole(*bundle), 0);
+        for (const auto& [cell, key] : keys) {
+            EXPECT_TRUE(key.content.empty()) << shape;
+        }
+    }
 }
 
 TEST(Rows, ConsecutivePiecesNeedNoOrder)

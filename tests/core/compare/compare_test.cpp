@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compare/compare.h"
 
+#include "core/compare/pair_counts.h"
 #include "core/metrics/backend.h"
-#include "tests/core/support/compared.h"
-#include "tests/core/support/toy_training.h"
+#include "tests/support/compared.h"
+#include "tests/support/toy_training.h"
 
 #include <gtest/gtest.h>
 
@@ -193,7 +194,7 @@ TEST(Unreadable, BytesBecomeANoteAndNotAFailure)
     EXPECT_EQ(result.severity, Severity::Unmatched);
     EXPECT_TRUE(contains(result.note, "rank00001"));
     EXPECT_TRUE(result.lanes.empty());
-    EXPECT_GT(compared.snapshot().outcome()->unreadable, 0u);
+    EXPECT_GT(countPairs(compared.snapshot()).unreadable, 0u);
     EXPECT_LE(compared.severity("s0/start/param/fc.weight"), Severity::Noise) << "equal digests need no bytes";
     EXPECT_EQ(compared.severity(), Severity::Unmatched);
     EXPECT_EQ(compared.fork(), "none");
@@ -209,7 +210,7 @@ TEST(Unreadable, FilesThatWereCutToNothing)
     }
     const Compared compared(std::move(sideA), std::move(sideB));
     EXPECT_EQ(compared.severity(), Severity::Unmatched);
-    EXPECT_GT(compared.snapshot().outcome()->unreadable, 0u);
+    EXPECT_GT(countPairs(compared.snapshot()).unreadable, 0u);
 }
 
 TEST(Structure, SaysTheBackendAndTheContext)

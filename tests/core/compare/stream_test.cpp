@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compare/compare.h"
 
-#include "tests/core/support/compared.h"
-#include "tests/core/support/toy_training.h"
+#include "tests/support/compared.h"
+#include "tests/support/toy_training.h"
 
 #include <condition_variable>
 #include <functional>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnose/assessment.h"
 
-#include "tests/core/support/compared.h"
+#include "tests/support/compared.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

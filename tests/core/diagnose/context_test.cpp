@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnose/context.h"
 
-#include "tests/core/support/run_builder.h"
+#include "tests/support/run_builder.h"
 
 #include <gtest/gtest.h>
 

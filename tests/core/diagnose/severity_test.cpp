@@ -3,7 +3,7 @@
 #include "core/diagnose/severity.h"
 
 #include "core/tensor/composed_sources.h"
-#include "tests/core/support/compared.h"
+#include "tests/support/compared.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnose/verdict.h"
 
-#include "tests/core/support/compared.h"
+#include "tests/support/compared.h"
 
 #include <gtest/gtest.h>
 
@@ -70,6 +70,21 @@ TEST(Fork, TheFirstAboveTheFloorWhoseInputsAreWithinIt)
     EXPECT_EQ(fork->pair, second) << "not the worst: the first";
     EXPECT_TRUE(fork->proven);
     EXPECT_EQ(fork->after, (Pairs { batch, first }));
+}
+
+TEST(Verdict, NamesThePairOfNoiseThatComesClosestToTheFloor)
+{
+    Table table;
+    EXPECT_FALSE(table.verdict().closest);
+    table.batch(Severity::Identical);
+    EXPECT_FALSE(table.verdict().closest) << "nothing but equal bits";
+    table.result(table.output(Severity::Noise)).ratio = 0.2;
+    const auto closest = table.output(Severity::Noise);
+    table.result(closest).ratio = 0.7;
+    auto& undecidable = table.result(table.output(Severity::Noise));
+    undecidable.ratio = 0.9;
+    undecidable.undecidable = true;
+    EXPECT_EQ(table.verdict().closest, closest);
 }
 
 TEST(Fork, WhatHasAnInputAboveTheFloorIsAConsequence)

@@ -275,9 +275,23 @@ TEST(Outside, isExactUpToTheBinsAtTheEnds)
         EXPECT_NEAR(static_cast<double>(got.above), static_cast<double>(above), 60);
     }
     EXPECT_EQ(outside(histogram, {-8, 8}).below, 0);
+    EXPECT_TRUE(outside(histogram, {-8, 8}).belowExact);
     EXPECT_EQ(outside(histogram, {histogram.min, histogram.max}).below, 0);
     EXPECT_EQ(outside(histogram, {histogram.min, histogram.max}).above, 0);
     EXPECT_EQ(outside(histogram, {-0.5, 0.5}).below, std::count_if(numbers.begin(), numbers.end(), [](double x) { return x < -0.5; })); // edges of bins
+}
+
+TEST(Outside, AnExtremeBeyondTheRangeIsNeverCountedAsInside)
+{
+    Histogram histogram;
+    histogram.positive = {LogBins::binOf(0.34), {3}}; // one bin: 0.3438 to 0.375 is the next
+    histogram.min = 0.32;
+    histogram.max = 0.3429;
+    const auto got = outside(histogram, {0.1, 0.3428});
+    EXPECT_EQ(got.above, 1); // the largest is, though its share of the bin rounds to none
+    EXPECT_FALSE(got.aboveExact);
+    EXPECT_EQ(got.below, 0);
+    EXPECT_TRUE(got.belowExact);
 }
 
 TEST(Joined, isTheHistogramOfBoth)

@@ -84,13 +84,14 @@ TEST(RenderRegion, oneBadElementOf4096x4096IsAPixelAtFit)
                 const Picture picture = rendered(*pyramid, view, styleOf(mode, range));
                 ASSERT_EQ(picture.count(kHigh), 1) << width << "x" << height << " mode " << static_cast<int>(mode);
                 ASSERT_EQ(picture.count(kUntouched), 0);
-                const PixelPoint place = pixelOf(view, bad); // where it is, or its cell's first element is
-                const auto cellSize = std::ldexp(1.0, pyramid->level(picture.info.level).rowShift) / view.rowsPerPixel;
+                const int shift = pyramid->level(picture.info.level).rowShift; // the pixel touches the cell that it is in
+                const PixelPoint place = pixelOf(view, {bad.row >> shift << shift, bad.column >> shift << shift});
+                const double cellSize = std::ldexp(1.0, shift) / view.rowsPerPixel;
                 bool found = false;
                 for (int y = 0; y < height; ++y) {
                     for (int x = 0; x < width; ++x) {
                         if (picture.at(x, y) == kHigh)
-                            found = x + 1 > place.x - cellSize && x <= place.x && y + 1 > place.y - cellSize && y <= place.y;
+                            found = x + 1 > place.x && x < place.x + cellSize && y + 1 > place.y && y < place.y + cellSize;
                     }
                 }
                 EXPECT_TRUE(found) << bad.row << ", " << bad.column;
@@ -153,6 +154,47 @@ TEST(RenderRegion, everyViewOfABadElementShowsIt)
             Viewport elsewhere = view;
             elsewhere.left += (view.width + 70) * std::max(view.columnsPerPixel, 1.0);
             ASSERT_EQ(rendered(*pyramid, elsewhere, styleOf(Mode::AbsDifference, {0, 2})).count(kHigh), 0);
+        }
+    }
+}
+
+/// The cell under a pixel's middle, which is what an inspector tells about, is among what the pixel shows.
+TEST(RenderRegion, whatIsUnderAPixelIsInThePixel)
+{
+    std::mt19937_64 random(8);
+    const auto between = [&](double low, double high) { return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53; };
+    const Shape shape{301, 517}; // last cells are cut short
+    for (int round = 0; round < 60; ++round) {
+        const auto flat = static_cast<std::int64_t>(random() % (301 * 517));
+        const Cell bad{flat / shape[1], flat % shape[1]};
+        const PyramidPtr pyramid = withOneBad(shape, flat, 3.0f, lastPlaneAxes(shape));
+        Viewport view{between(-50, 300), between(-50, 200), std::exp2(between(-2, 5)), 1, 150, 120};
+        view.rowsPerPixel = view.columnsPerPixel;
+        const Picture picture = rendered(*pyramid, view, styleOf(Mode::AbsDifference, {0, 2}));
+        for (int y = 0; y < view.height; ++y) {
+            for (int x = 0; x < view.width; ++x) {
+                const Cell under = cellAt(view, x, y);
+                ASSERT_TRUE(picture.at(x, y) == kHigh || under != bad) << x << ", " << y << " at " << view.columnsPerPixel << " a pixel";
+                ASSERT_TRUE(picture.at(x, y) != kBackground || !pyramid->slice().contains(under)) << x << ", " << y << " at " << view.columnsPerPixel;
+            }
+        }
+    }
+}
+
+/// An element that the edge of the view cuts in two, or whose cell it does, is still seen.
+TEST(RenderRegion, theEdgeOfTheViewHidesNothing)
+{
+    const Shape shape{64, 64};
+    for (const std::int64_t column : {std::int64_t{16}, std::int64_t{23}, std::int64_t{31}}) {
+        const PyramidPtr pyramid = withOneBad(shape, 20 * 64 + column, 3.0f, lastPlaneAxes(shape));
+        for (const double perPixel : {1.0, 1.3, 2.0, 4.0, 7.9, 8.0}) {
+            for (const double cut : {0.1, 0.5, 0.9}) {
+                Viewport right{0, 0, perPixel, perPixel, 10, 40};
+                right.left = static_cast<double>(column) + cut - 10 * perPixel;
+                ASSERT_EQ(rendered(*pyramid, right, styleOf(Mode::AbsDifference, {0, 2})).count(kHigh), 1) << column << " " << perPixel << " " << cut;
+                Viewport left{static_cast<double>(column) + cut, 0, perPixel, perPixel, 10, 40};
+                ASSERT_EQ(rendered(*pyramid, left, styleOf(Mode::AbsDifference, {0, 2})).count(kHigh), 1) << column << " " << perPixel << " " << cut;
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 #include "core/report/json_report.h"
 
 #include "core/report/sentence.h"
-#include "tests/core/support/compared.h"
-#include "tests/core/support/toy_training.h"
+#include "tests/support/compared.h"
+#include "tests/support/toy_training.h"
 
 #include <gtest/gtest.h>
 #include <limits>

@@ -4,8 +4,8 @@
 
 #include "core/report/sentence.h"
 #include "core/report/terminal.h"
-#include "tests/core/support/compared.h"
-#include "tests/core/support/toy_training.h"
+#include "tests/support/compared.h"
+#include "tests/support/toy_training.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -202,7 +202,7 @@ TEST(TextReport, SaysThatSomeTensorsExistOnOneSideOnly)
     b.rank().output("fc", f32({ 1 }, { 1 }));
     const Compared compared(a.side(), b.side());
     EXPECT_EQ(
-        verdictSentence(compared.snapshot()), "All 1 compared tensors are bit-identical, but some tensors exist on one side only.");
+        verdictSentence(compared.snapshot()), "The runs are bit-identical in the 1 tensor that could be compared. 1 tensor exists on one side only.");
     EXPECT_TRUE(contains(textOf(compared), "UNMATCHED"));
     EXPECT_TRUE(contains(coverageSentence(compared.snapshot()), "1 tensors only in the reference, 0 only in the candidate"));
 }
@@ -212,7 +212,7 @@ TEST(TextReport, SaysThatNothingIsOnBothSides)
     RecordedRun a("a"), b("b");
     a.rank().output("fc1", f32({ 1 }, { 1 }));
     b.rank().output("fc2", f32({ 1 }, { 1 }));
-    EXPECT_EQ(verdictSentence(Compared(a.side(), b.side()).snapshot()), "Nothing could be compared: no tensor exists on both sides.");
+    EXPECT_EQ(verdictSentence(Compared(a.side(), b.side()).snapshot()), "Nothing could be compared: no tensor exists on both sides. 2 tensors exist on one side only.");
 }
 
 TEST(TextReport, SaysThatBytesCouldNotBeRead)
@@ -223,8 +223,8 @@ TEST(TextReport, SaysThatBytesCouldNotBeRead)
     auto sideA = a.side(), sideB = b.side();
     std::filesystem::resize_file(b.path() / "rank00000" / "tensors-0000.bin", 0);
     const Compared compared(std::move(sideA), std::move(sideB));
-    EXPECT_EQ(verdictSentence(compared.snapshot()), "The runs are bit-identical in all 1 compared tensors. 1 tensor could not be read.");
-    EXPECT_TRUE(contains(coverageSentence(compared.snapshot()), "1 pairs could not be read"));
+    EXPECT_EQ(verdictSentence(compared.snapshot()), "The runs are bit-identical in the 1 tensor that could be compared. 1 tensor could not be read.");
+    EXPECT_TRUE(contains(coverageSentence(compared.snapshot()), "1 pair could not be read"));
 }
 
 TEST(TextReport, SaysThatNothingCouldBeRead)
@@ -235,7 +235,7 @@ TEST(TextReport, SaysThatNothingCouldBeRead)
     auto sideA = a.side(), sideB = b.side();
     std::filesystem::resize_file(b.path() / "rank00000" / "tensors-0000.bin", 0);
     EXPECT_EQ(
-        verdictSentence(Compared(std::move(sideA), std::move(sideB)).snapshot()), "Nothing could be compared: 1 tensor could not be read.");
+        verdictSentence(Compared(std::move(sideA), std::move(sideB)).snapshot()), "Nothing could be compared. 1 tensor could not be read.");
 }
 
 TEST(TextReport, SaysWhatIsOnOneSideAndFeedsADifference)

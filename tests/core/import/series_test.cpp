@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/import/series.h"
+#include "core/curves/series_overlay.h"
+#include "tests/core/bundle/bundle_files.h"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+
+// tests/data/loss: the same two short runs as CSV, JSON lines and TensorBoard events; a Hugging Face Trainer's state; text of a terminal.
+namespace forkpoint::import {
+namespace {
+
+namespace fs = std::filesystem;
+using bundle::test::readText;
+using bundle::test::TempFolder;
+using bundle::test::writeText;
+
+const fs::path kLoss = fs::path(FORKPOINT_TEST_DATA) / "loss";
+
+SeriesFile opened(const fs::path& path)
+{
+    auto file = openSeries(path);
+    EXPECT_TRUE(file) << file.error().text();
+    return file ? *file : SeriesFile {};
+}
+
+TEST(Series, TheSameRunInThreeFormats)
+{
+    const auto csv = opened(kLoss / "loss_A.csv"), lines = opened(kLoss / "loss_A.jsonl"), events = opened(kLoss / "tb_A");
+    EXPECT_EQ(csv.format, "CSV");
+    EXPECT_EQ(lines.format, "JSON lines");
+    EXPECT_EQ(events.format, "TensorBoard events");
+    const auto& expected = csv.series.at("loss").values;
+    EXPECT_EQ(expected.size(), 40u);
+    EXPECT_DOUBLE_EQ(expected.at(0), 2.438519239425659);
+    EXPECT_EQ(lines.series.at("loss").values.size(), 40u);
+    for (const auto& [step, value] : expected) {
+        const double line = lines.series.at("loss").values.at(step);
+        EXPECT_TRUE(line == value || (std::isnan(line) && std::isnan(value))) << step;
+    }
+    const auto found = std::find_if(events.series.begin(), events.series.end(),
+        [](const auto& e) { return e.first.find("loss") != std::string::npos && e.second.values.size() == 40; });
+    ASSERT_NE(found, events.series.end());
+    for (const auto& [step, value] : found->second.values) {
+        const double text = expected.at(step);
+        EXPECT_TRUE(static_cast<float>(text) == static_cast<float>(value) || (std::isnan(text) && std::isnan(value))) << step;
+    }
+    EXPECT_TRUE(std::any_of(events.series.begin(), events.series.end(), [](const auto& e) { return e.first.starts_with("both_loss/"); }));
+}
+
+TEST(Series, TrainerState)
+{
+    const auto file = opened(kLoss / "hf_A");
+    EXPECT_EQ(file.format, "trainer_state.json");
+    EXPECT_DOUBLE_EQ(file.series.at("loss").values.at(1), 3.0359907150268555);
+    EXPECT_DOUBLE_EQ(file.series.at("grad_norm").values.at(2), 0.8196847438812256);
+}
+
+TEST(Series, BareNanAndInfinityInJsonLines)
+{
+    SeriesFile file;
+    readJsonLines("{\"step\": 1, \"loss\": NaN, \"a\": {\"b\": -Infinity}, \"text\": \"NaN \\\" NaN\"}\n{\"step\":2,\"loss\":1e400}\nnonsense\n{\"step\": 3, \"loss\": 2.5", file);
+    EXPECT_TRUE(std::isnan(file.series.at("loss").values.at(1)));
+    EXPECT_EQ(file.series.at("a/b").values.at(1), -INFINITY);
+    EXPECT_FALSE(file.series.contains("text"));
+    ASSERT_EQ(file.notes.size(), 1u);
+    EXPECT_EQ(file.notes[0], "3 lines are no JSON objects: left out");
+}
+
+TEST(Series, CsvOfManyHands)
+{
+    SeriesFile file;
+    readCsv("\xef\xbb\xbf\"Step\";\"train/loss\";\"note\"\r\n1;2.5;\"a;b\"\r\n2;nan;\r\n\r\n3;inf\r\n", file);
+    const auto& loss = file.series.at("train/loss").values;
+    ASSERT_EQ(loss.size(), 3u);
+    EXPECT_EQ(loss.at(1), 2.5);
+    EXPECT_TRUE(std::isnan(loss.at(2)));
+    EXPECT_TRUE(std::isinf(loss.at(3)));
+    EXPECT_FALSE(file.series.contains("note"));
+    ASSERT_EQ(file.notes.size(), 1u);
+    EXPECT_NE(file.notes[0].find("fewer fields"), std::string::npos);
+}
+
+TEST(Series, TextOfATerminal)
+{
+    SeriesFile file;
+    readConsole("\x1b[32mstep 5/40 | loss 2.2442 | grad_norm 0.482 | lr 1.00e-02\x1b[0m\n"
+                "step 10/40 | loss nan | grad_norm 0.441 | lr 1.00e-02 | took 3 s at 10:32:07\n",
+                file);
+    EXPECT_EQ(file.series.at("loss").values.at(5), 2.2442);
+    EXPECT_TRUE(std::isnan(file.series.at("loss").values.at(10)));
+    EXPECT_EQ(file.series.at("lr").values.at(5), 0.01);
+    EXPECT_FALSE(file.series.contains("took"));
+    EXPECT_FALSE(file.series.contains("at"));
+    EXPECT_NEAR(file.series.at("loss").resolution, 1e-4, 1e-12);
+}
+
+TEST(Series, ProgressBarsAndDictsOfATrainer)
+{
+    SeriesFile file;
+    readConsole("\r  0%|          | 0/12 [00:00<?, ?it/s]\r     \r{'loss': '3.036', 'grad_norm': '0.8911', 'epoch': '0.125'}\n\r  8%|#  | 1/12 [00:00<00:00, 149.78it/s]"
+                "\x1b[A\r    \r{'loss': '3.027', 'grad_norm': '0.8197', 'epoch': '0.25'}\n",
+                file);
+    const auto& loss = file.series.at("loss").values;
+    ASSERT_EQ(loss.size(), 2u);
+    EXPECT_EQ(loss.at(0), 3.036);
+    EXPECT_EQ(loss.at(1), 3.027);
+    EXPECT_EQ(file.notes.front(), "2 records have no step: they are counted from 0");
+
+    SeriesFile bar;
+    readConsole("\rtrain: 10%|# | 7/70 [00:01<00:09, 6.5it/s, loss=2.5]\rtrain: 20%|# | 14/70 [00:02<00:08, 6.5it/s, loss=2.25, v=tensor(3.0)]\n",
+        bar);
+    EXPECT_EQ(bar.series.at("loss").values, (std::map<std::int32_t, double> { { 7, 2.5 }, { 14, 2.25 } }));
+}
+
+TEST(Series, PrefixesOfRanks)
+{
+    SeriesFile file;
+    readConsole("[rank1]: step 1 loss 5.0\n[rank0]: step 1 loss 4.0\n[rank1]: step 2 loss 3.0\n[rank0]: step 2 loss 2.0\nstep: 3, loss: 1.0\n", file);
+    EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 1, 4.0 }, { 2, 2.0 }, { 3, 1.0 } }));
+    EXPECT_EQ(file.notes.back(), "of several ranks' lines those of rank 0 count");
+}
+
+TEST(Series, EventFilesCutOrDamagedAtEveryByte)
+{
+    TempFolder folder;
+    fs::path source;
+    for (const auto& entry : fs::directory_iterator(kLoss / "tb_A/both_loss")) {
+        source = entry.path();
+    }
+    const std::string whole = readText(source);
+    ASSERT_FALSE(whole.empty());
+    SeriesFile intact;
+    ASSERT_TRUE(readEvents(source, {}, intact));
+    ASSERT_EQ(intact.series.size(), 1u);
+    const std::size_t all = intact.series.begin()->second.values.size();
+    const fs::path path = folder.path() / "events.out.tfevents.1";
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        for (const bool cut : { true, false }) {
+            std::string damaged = cut ? whole.substr(0, at) : whole;
+            if (!cut) {
+                damaged[at] = static_cast<char>(~damaged[at]);
+            }
+            writeText(path, damaged);
+            SeriesFile file;
+            ASSERT_TRUE(readEvents(path, {}, file));
+            const std::size_t left = file.series.empty() ? 0 : file.series.begin()->second.values.size();
+            EXPECT_LE(left, all);
+            EXPECT_TRUE(left == all || !file.notes.empty() || (cut && left < all)) << at;
+            EXPECT_TRUE(cut || !file.notes.empty()) << "damage at byte " << at << " goes unnoticed";
+        }
+    }
+}
+
+TEST(Series, AnyBytesAreSurvived)
+{
+    std::uint32_t state = 1;
+    for (int round = 0; round < 300; ++round) {
+        std::string text;
+        for (int i = 0; i < 400; ++i) {
+            state = state * 1664525u + 1013904223u;
+            constexpr std::string_view kPieces = "loss step=:,'\"{}[]\x1b\r\n 0123456789.e+-nainfN/|%\xff";
+            text += kPieces[(state >> 16) % kPieces.size()];
+        }
+        SeriesFile file;
+        readConsole(text, file);
+        readCsv(text, file);
+        readJsonLines(text, file);
+        const auto state1 = readTrainerState(text, file);
+        EXPECT_FALSE(state1);
+        for (const auto& [name, series] : file.series) {
+            EXPECT_FALSE(name.empty() && series.values.empty());
+        }
+    }
+}
+
+TEST(Series, ErrorsListWhatIsRead)
+{
+    TempFolder folder;
+    writeText(folder.path() / "prose.txt", "Nothing happened today.\n");
+    const auto prose = openSeries(folder.path() / "prose.txt");
+    ASSERT_FALSE(prose);
+    EXPECT_EQ(prose.error().code, ErrorCode::NotABundle);
+    EXPECT_NE(prose.error().message.find("trainer_state.json"), std::string::npos);
+    const auto empty = openSeries(folder.path());
+    ASSERT_FALSE(empty);
+    const auto missing = openSeries(folder.path() / "none");
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
+}
+
+TEST(SeriesOverlay, FindsWhereCurvesPart)
+{
+    const auto overlays = curves::overlay(opened(kLoss / "loss_A.csv"), opened(kLoss / "loss_B.csv"));
+    ASSERT_FALSE(overlays.empty());
+    EXPECT_EQ(overlays.front().curve.name, "loss");
+    EXPECT_EQ(overlays.front().common, 40u);
+    const auto itself = curves::overlay(opened(kLoss / "loss_A.csv"), opened(kLoss / "loss_A.jsonl"));
+    for (const auto& it : itself) {
+        EXPECT_FALSE(it.curve.onset) << it.curve.name;
+        EXPECT_EQ(it.largest, 0) << it.curve.name;
+    }
+}
+
+TEST(SeriesOverlay, WrittenDigitsAreNoDifference)
+{
+    SeriesFile a, b;
+    a.series["x"] = { { { 0, 0.482 }, { 1, 0.4 } }, 0.001 };
+    b.series["x"] = { { { 0, 0.483 }, { 1, 0.4 } }, 0.001 };
+    EXPECT_FALSE(curves::overlay(a, b).front().curve.onset);
+    b.series["x"].values[0] = 0.484;
+    EXPECT_EQ(curves::overlay(a, b).front().curve.onset, 0);
+    b.series["x"].values = { { 0, 0.482 }, { 1, NAN } };
+    EXPECT_EQ(curves::overlay(a, b).front().curve.onset, 1);
+    a.series["x"].values[1] = NAN; // both: no difference
+    EXPECT_FALSE(curves::overlay(a, b).front().curve.onset);
+}
+
+} // namespace
+} // namespace forkpoint::import
