@@ -2085,6 +2085,10 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <source>The first pair above the floor:</source>
         <translation>超过底噪的第一对张量：</translation>
     </message>
+    <message>
+        <source>Nothing to explain: what must be equal on all ranks agrees.</source>
+        <translation>无需解释：所有 rank 上必须相等的内容一致。</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::GateStrip</name>

@@ -135,7 +135,8 @@ void FindingsPanel::refresh()
         return;
     }
     if (!outcome->verdict.fork) {
-        m_note->setText(tr("Nothing to explain: no pair is above the floor."));
+        m_note->setText(comparison->structure().alignment.ranksOfOneRun ? tr("Nothing to explain: what must be equal on all ranks agrees.")
+                                                                       : tr("Nothing to explain: no pair is above the floor."));
         return;
     }
     const auto& fork = *outcome->verdict.fork;

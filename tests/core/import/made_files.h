@@ -4,7 +4,7 @@
 
 #include "core/import/file_contents.h"
 
-#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,9 +15,8 @@ namespace forkpoint::import::test {
 
 inline std::vector<std::byte> bytesOf(std::string_view text)
 {
-    std::vector<std::byte> out(text.size());
-    std::memcpy(out.data(), text.data(), text.size());
-    return out;
+    const auto bytes = std::as_bytes(std::span(text));
+    return { bytes.begin(), bytes.end() };
 }
 
 inline BytesPtr inMemory(std::string_view text) { return memoryBytes(bytesOf(text), "made.pt"); }
@@ -26,7 +25,7 @@ inline std::string little(std::uint64_t value, std::size_t size)
 {
     std::string out;
     for (std::size_t i = 0; i < size; ++i) {
-        out += static_cast<char>(value >> (8 * i) & 0xff);
+        out += static_cast<char>(i < sizeof value ? value >> (8 * i) & 0xff : 0);
     }
     return out;
 }
