@@ -23,9 +23,36 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Arguments {
-    std::string out, steps = "0:3", level = "module", runName, python;
-    bool overwrite = false;
+    std::string out, steps, level = "module", runName, python;
+    std::string modules, ranks, phases, like, every, budget, ring;
+    std::vector<std::string> write, bands;
+    bool overwrite = false, noise = false, plan = false;
 };
+
+/// What the recorder is told: its own options have the same names.
+std::vector<std::string> recorderOptions(const Arguments& arguments)
+{
+    std::vector<std::string> words { "--out", arguments.out, "--level", arguments.level };
+    for (const auto& [name, value] : { std::pair("--steps", &arguments.steps), std::pair("--name", &arguments.runName), std::pair("--modules", &arguments.modules),
+                                       std::pair("--ranks", &arguments.ranks), std::pair("--phases", &arguments.phases), std::pair("--like", &arguments.like),
+                                       std::pair("--every", &arguments.every), std::pair("--budget", &arguments.budget), std::pair("--ring", &arguments.ring) }) {
+        if (!value->empty()) {
+            words.push_back(fmt::format("{}={}", name, *value));
+        }
+    }
+    for (const auto& rule : arguments.write) {
+        words.push_back("--write=" + rule);
+    }
+    for (const auto& band : arguments.bands) {
+        words.push_back("--band=" + band);
+    }
+    for (const auto& [name, given] : { std::pair("--overwrite", arguments.overwrite), std::pair("--noise", arguments.noise), std::pair("--plan", arguments.plan) }) {
+        if (given) {
+            words.emplace_back(name);
+        }
+    }
+    return words;
+}
 
 /// Where the recorder is unpacked: the user's cache, which the nodes of a cluster usually share.
 fs::path recorderFolder()
@@ -72,13 +99,9 @@ int record(const Arguments& arguments, const std::vector<std::string>& command)
     }
     const char* fromEnvironment = std::getenv("FORKPOINT_PYTHON");
     const std::string python = !arguments.python.empty() ? arguments.python : fromEnvironment && *fromEnvironment ? fromEnvironment : "python3";
-    std::vector<std::string> words { python, recorder->string(), "--out", arguments.out, "--steps", arguments.steps, "--level", arguments.level };
-    if (!arguments.runName.empty()) {
-        words.insert(words.end(), { "--name", arguments.runName });
-    }
-    if (arguments.overwrite) {
-        words.emplace_back("--overwrite");
-    }
+    std::vector<std::string> words { python, recorder->string() };
+    const auto options = recorderOptions(arguments);
+    words.insert(words.end(), options.begin(), options.end());
     words.emplace_back("--");
     words.insert(words.end(), command.begin(), command.end());
     std::vector<char*> pointers;
@@ -98,8 +121,27 @@ void addRecord(CLI::App& app, Run& run, const std::vector<std::string>& words)
     auto* command = app.add_subcommand("record", "Run a command and record the PyTorch training in it, without a change to the script.");
     const auto arguments = std::make_shared<Arguments>();
     command->add_option("-o,--out", arguments->out, "folder of the bundle; .forkpoint is added to it")->required();
-    command->add_option("--steps", arguments->steps, "half-open range of the steps whose tensors are recorded")->capture_default_str();
-    command->add_option("--level", arguments->level, "what is recorded: module")->capture_default_str();
+    // One value each time: a list of values would swallow the command.
+    const auto repeated = [command](const char* name, std::vector<std::string>& values, const char* text) {
+        command->add_option(name, values, text)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    };
+    command->add_option("--steps", arguments->steps,
+                        "steps whose tensors are recorded: half-open ranges and single ones, such as 0:3,100; default: 0:3, or none with --ring or --every");
+    command->add_option("--level", arguments->level, "module, or op: every operator of forward and backward too")->capture_default_str();
+    command->add_option("--modules", arguments->modules, "only modules whose path this regular expression finds, and their parameters");
+    command->add_option("--ranks", arguments->ranks, "only these ranks, such as 0,3 or 0:4");
+    command->add_option("--phases", arguments->phases, "only these of start, data, forward, backward, reduce, optimizer; comma-separated");
+    repeated("--write", arguments->write,
+             "[PATTERN=]DETAIL: how much is written of matching tensors: full, sketch (statistics and up to 4096 elements), digest, fold, none. "
+             "The last match counts; repeatable");
+    command->add_option("--like", arguments->like, "record exactly the tensors, steps and details that another bundle has");
+    command->add_option("--every", arguments->every, "also at every N-th step: folds of batch, parameters and reduced gradients");
+    command->add_option("--budget", arguments->budget, "limit for all ranks together, such as 4GiB: what does not fit is sketched only, by name");
+    command->add_option("--ring", arguments->ring,
+                        "flight recorder: keep sketches of the last N steps, write them when a loss or gradient norm leaves its band, on SIGUSR1, on an exception");
+    repeated("--band", arguments->bands, "NAME=LOW:HIGH: band of loss, grad_norm or another scalar for --ring; repeatable");
+    command->add_flag("--plan", arguments->plan, "run two training steps, print what recording would take, and end; nothing is written");
+    command->add_flag("--noise", arguments->noise, "disturb the training by one unit in the last place: a run for compare --noise, and for nothing else");
     command->add_option("--name", arguments->runName, "name of the run; default: the name of the folder");
     command->add_option("--python", arguments->python, "interpreter that starts the recorder; default: FORKPOINT_PYTHON, else python3");
     command->add_flag("--overwrite", arguments->overwrite, "replace an existing recording");

@@ -35,13 +35,23 @@ const bundle::TensorRecord* Assembly::soleRecord() const
 
 Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assembly)
 {
+    auto whole = openParts(bundle, assembly, assembly.dim,
+                           [](const bundle::Bundle& from, const Part& part) { return from.source(*part.rank, *part.record); });
+    if (whole && !assembly.order.empty()) {
+        return rowMapSource(std::move(*whole), assembly.order, assembly.shape[0] / assembly.samples);
+    }
+    return whole;
+}
+
+Result<TensorSourcePtr> openParts(const bundle::Bundle& bundle, const Assembly& assembly, std::int64_t dim, const OpenPart& openPart)
+{
     // Sums are linear: weights are applied where the parts meet first, once.
     const bool summed = assembly.ranks == Join::Sum || assembly.micros == Join::Sum;
     std::vector<TensorSourcePtr> perMicro;
     for (const auto& row : assembly.parts) {
         std::vector<TensorSourcePtr> sources;
         for (const auto& part : row) {
-            auto source = bundle.source(*part.rank, *part.record);
+            auto source = openPart(bundle, part);
             if (!source) {
                 return source;
             }
@@ -53,17 +63,13 @@ Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assem
             }
             sources.push_back(std::move(*source));
         }
-        auto joined = joinParts(assembly.ranks, std::move(sources), assembly.dim, assembly.micros == Join::Sum ? 1.0 : assembly.weight);
+        auto joined = joinParts(assembly.ranks, std::move(sources), dim, assembly.micros == Join::Sum ? 1.0 : assembly.weight);
         if (!joined) {
             return joined;
         }
         perMicro.push_back(std::move(*joined));
     }
-    auto whole = joinParts(assembly.micros, std::move(perMicro), 0, assembly.weight);
-    if (whole && !assembly.order.empty()) {
-        return rowMapSource(std::move(*whole), assembly.order, assembly.shape[0] / assembly.samples);
-    }
-    return whole;
+    return joinParts(assembly.micros, std::move(perMicro), 0, assembly.weight);
 }
 
 std::string rankList(std::vector<int> ranks)

@@ -6,6 +6,7 @@
 #include "core/tensor/tensor_source.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,10 @@ struct Assembly {
 
 /// The assembled tensor. Fails as Bundle::source does, or with Usage if the parts do not fit.
 Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assembly);
+
+/// The parts, each opened by `openPart` and weighted, joined over ranks along `dim` and then over micro-steps; not reordered.
+using OpenPart = std::function<Result<TensorSourcePtr>(const bundle::Bundle&, const Part&)>;
+Result<TensorSourcePtr> openParts(const bundle::Bundle& bundle, const Assembly& assembly, std::int64_t dim, const OpenPart& openPart);
 
 /// "ranks 0-1 concatenated along dim 0, rows reordered": the plan in words; empty for a single part taken as it is.
 std::string describe(const Assembly& assembly);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/relation.h"
 
+#include "core/bundle/sketch.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -72,7 +74,7 @@ bool allEqual(const std::vector<Shape>& shapes)
 bool sameBytesOnRanks(const PartGrid& grid)
 {
     return std::all_of(grid.begin(), grid.end(), [](const std::vector<Part>& row) {
-        return std::all_of(row.begin(), row.end(), [&](const Part& p) { return p.record->digest && p.record->digest == row.front().record->digest; });
+        return std::all_of(row.begin(), row.end(), [&](const Part& p) { return bundle::sameBits(*p.record, *row.front().record).value_or(false); });
     });
 }
 
@@ -355,16 +357,28 @@ Candidate reduced(Candidate candidate, const SideWeights& weights, bool replicat
 
 using DigestPair = std::pair<std::vector<bundle::Digest>, std::vector<bundle::Digest>>;
 
+/// The digest, or the fold in its place.
+bundle::Digest fingerprint(const bundle::TensorRecord& record)
+{
+    bundle::Digest out = record.digest.value_or(bundle::Digest {});
+    if (!record.digest && record.fold) {
+        for (std::size_t i = 0; i < sizeof *record.fold; ++i) {
+            out[i] = static_cast<std::uint8_t>(*record.fold >> (8 * i));
+        }
+    }
+    return out;
+}
+
 /// nullopt if some part has none: nothing is known to be equal then.
 std::optional<std::vector<bundle::Digest>> digests(const Assembly& assembly)
 {
     std::vector<bundle::Digest> out;
     for (const auto& row : assembly.parts) {
         for (const auto& part : row) {
-            if (!part.record->digest) {
+            if (!part.record->digest && !part.record->fold) {
                 return std::nullopt;
             }
-            out.push_back(*part.record->digest);
+            out.push_back(fingerprint(*part.record));
         }
     }
     return out;

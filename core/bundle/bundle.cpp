@@ -58,6 +58,18 @@ std::shared_ptr<const Bundle> Bundle::of(ForeignRun run)
 
 Result<TensorSourcePtr> Bundle::source(const RankData& rank, const TensorRecord& record) const
 {
+    return sourceOf(rank, record, record.bytes, record.shape);
+}
+
+Result<TensorSourcePtr> Bundle::samples(const RankData& rank, const TensorRecord& record) const
+{
+    const SketchRecord sketch = record.sketch.value_or(SketchRecord{});
+    return sourceOf(rank, record, sketch.bytes, {sketch.samples});
+}
+
+Result<TensorSourcePtr> Bundle::sourceOf(const RankData& rank, const TensorRecord& record, const std::optional<Extent>& bytes,
+                                         const Shape& shape) const
+{
     const std::string label = rank.folder.filename().string();
     const RankData* own = this->rank(rank.rank);
     if (!own || own->folder != rank.folder)
@@ -66,22 +78,27 @@ Result<TensorSourcePtr> Bundle::source(const RankData& rank, const TensorRecord&
         return fail(ErrorCode::NotFound, fmt::format("{} was not observed: {}", describe(record), shownText(record.notObserved)), label);
     if (m_sources)
         return m_sources->open(rank, record);
-    if (!record.bytes) {
-        if (elementCount(record.shape) == 0)
+    if (!bytes) {
+        if (elementCount(shape) == 0 && elementCount(record.shape) == 0)
             return memorySource(record.dtype, record.shape, {});
+        if (record.detail != Detail::Full && !(record.sketch && record.sketch->samples > 0 && !record.sketch->bytes))
+            return fail(ErrorCode::NotFound,
+                        fmt::format("of {} only a {} was recorded: record it with --write full to see its values", describe(record),
+                                    bundle::name(record.detail)),
+                        label);
         return fail(ErrorCode::NotFound,
                     fmt::format("{} was recorded without its bytes, or they are damaged: see the bundle's problems", describe(record)),
                     label);
     }
-    auto file = m_files->open(rank.folder, record.bytes->file);
+    auto file = m_files->open(rank.folder, bytes->file);
     if (!file)
         return tl::unexpected(std::move(file.error()));
     const std::uint64_t size = (*file)->currentSize();
-    if (const std::string problem = extentProblem(*record.bytes, record.dtype, record.shape, size); !problem.empty()) {
+    if (const std::string problem = extentProblem(*bytes, record.dtype, shape, size); !problem.empty()) {
         return fail(size < (*file)->size() ? ErrorCode::Truncated : ErrorCode::Corrupt, fmt::format("{}: {}", describe(record), problem),
                     (*file)->label());
     }
-    return extentSource(m_files, rank.folder, *record.bytes, record.dtype, record.shape);
+    return extentSource(m_files, rank.folder, *bytes, record.dtype, shape);
 }
 
 } // namespace forkpoint::bundle

@@ -86,7 +86,12 @@ public:
     /// has no bytes, Truncated if the file has shrunk since open, else as TensorSource::read. The source outlives the bundle.
     Result<TensorSourcePtr> source(const RankData& rank, const TensorRecord& record) const;
 
+    /// The samples of a record that is a sketch, as a tensor of one dimension: element i is that at sampleIndices(record)[i]. Fails as source().
+    Result<TensorSourcePtr> samples(const RankData& rank, const TensorRecord& record) const;
+
 private:
+    Result<TensorSourcePtr> sourceOf(const RankData& rank, const TensorRecord& record, const std::optional<Extent>& bytes, const Shape& shape) const;
+
     friend class BundleReader;
     std::filesystem::path m_path;
     std::string m_name;

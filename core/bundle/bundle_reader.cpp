@@ -28,7 +28,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int kMajor = 1;
-constexpr int kMinor = 0;
+constexpr int kMinor = 1;
 constexpr int kMaxWorld = 1 << 20; // beyond any cluster; keeps code that has an entry per rank from believing a lie
 constexpr std::uint64_t kRankUnits = 1000; // progress of one rank
 
@@ -373,6 +373,17 @@ private:
         return found->second;
     }
 
+    /// The claims were checked. A sketch that keeps every element is as good as the tensor.
+    static void takeBytes(TensorLine& line)
+    {
+        line.record.bytes = std::move(line.claim);
+        if (line.record.sketch) {
+            line.record.sketch->bytes = std::move(line.sketchClaim);
+            if (line.record.sketch->samples == elementCount(line.record.shape))
+                line.record.bytes = line.record.sketch->bytes;
+        }
+    }
+
     Result<void> readTensors(const std::shared_ptr<const OpenFile>& file, RankData& data)
     {
         constexpr std::size_t kMaxBins = 4096; // a lie per record must not become an entry per record
@@ -390,32 +401,34 @@ private:
             if (!line->note.empty())
                 log.line(number, Problem::Level::Warning, line->note);
             std::string problem = line->claimProblem;
-            if (problem.empty() && line->claim) {
-                const std::string& name = line->claim->file;
+            auto& claim = line->claim ? line->claim : line->sketchClaim;
+            const Shape stored = line->claim ? line->record.shape : Shape{line->record.sketch ? line->record.sketch->samples : 0};
+            if (problem.empty() && claim) {
+                const std::string& name = claim->file;
                 if (!isPlainName(name)) {
                     problem = "`file` is no plain file name: a bundle reads nothing outside its own folder";
                 } else if (bins.size() >= kMaxBins && !bins.contains(name)) {
                     problem = "too many files of bytes";
                 } else {
                     BinFile& bin = binFile(bins, name);
-                    const std::string lie = extentProblem(*line->claim, line->record.dtype, line->record.shape, ~std::uint64_t{0});
+                    const std::string lie = extentProblem(*claim, line->record.dtype, stored, ~std::uint64_t{0});
                     if (!lie.empty()) {
                         problem = lie; // whatever the file holds
                     } else if (std::string lost
-                               = bin.size ? extentProblem(*line->claim, line->record.dtype, line->record.shape, *bin.size) : bin.problem;
+                               = bin.size ? extentProblem(*claim, line->record.dtype, stored, *bin.size) : bin.problem;
                                !lost.empty()) {
                         if (bin.lost++ == 0) {
                             bin.firstLine = number;
                             bin.firstProblem = std::move(lost);
                         }
-                        line->claim.reset();
+                        claim.reset();
                     }
                 }
             }
             if (!problem.empty())
                 log.line(number, Problem::Level::Warning, problem + "; the tensor is read without its bytes");
             else
-                line->record.bytes = std::move(line->claim);
+                takeBytes(*line);
             data.tensors.push_back(std::move(line->record));
         });
         log.finish();

@@ -4,8 +4,10 @@
 
 #include "core/bundle/problem_log.h"
 #include "core/bundle/sha256.h"
+#include "core/bundle/sketch.h"
 #include "core/tensor/box_ranges.h"
 
+#include <charconv>
 #include <fmt/format.h>
 
 namespace forkpoint::bundle {
@@ -108,6 +110,39 @@ void parseClaim(JsonFields& fields, TensorLine& line)
     }
 }
 
+void parseSketch(JsonFields& fields, TensorLine& line)
+{
+    std::optional<JsonFields> sketch = fields.objectOr("sketch");
+    if (!sketch) {
+        fields.complain("`detail` is sketch, but the key `sketch` is missing");
+        return;
+    }
+    SketchRecord& values = line.record.sketch.emplace();
+    values.samples = sketch->integer("samples", 0, kSamples);
+    values.zeros = sketch->integerOr("zeros", 0, 0);
+    if (std::optional<JsonFields> exponents = sketch->objectOr("exponents")) {
+        values.firstExponent = exponents->integer("first", -(1 << 16), 1 << 16);
+        values.exponentCounts = exponents->integers("counts");
+        if (!exponents->ok())
+            fields.complain(exponents->problem());
+    }
+    if (sketch->has("file")) {
+        Extent& claim = line.sketchClaim.emplace();
+        claim.file = sketch->text("file");
+        claim.offset = static_cast<std::uint64_t>(sketch->integer("offset", 0));
+    }
+    if (!sketch->ok())
+        fields.complain(sketch->problem());
+}
+
+/// 16 hexadecimal digits.
+std::optional<std::uint64_t> foldFromHex(std::string_view text)
+{
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    return text.size() == 16 && error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 Port parsePort(JsonFields& fields, std::string_view key)
 {
     Port port;
@@ -159,13 +194,23 @@ std::optional<TensorLine> parseTensor(JsonFields& fields)
     parseStats(fields, record);
 
     const bool seen = record.notObserved.empty();
-    const std::string_view digest = seen ? fields.text("digest") : std::string_view{};
-    if (seen && fields.ok()) {
+    record.detail = word(fields, "detail", fields.textOr("detail", "full"), detailFromName, Detail::Full);
+    const bool needsDigest = record.detail == Detail::Full || record.detail == Detail::Digest;
+    const std::string_view digest = !seen ? std::string_view{} : needsDigest ? fields.text("digest") : fields.textOr("digest", {});
+    const std::string_view fold = seen && record.detail != Detail::Full ? fields.text("fold") : fields.textOr("fold", {});
+    if (seen && fields.ok() && !fold.empty()) {
+        record.fold = foldFromHex(fold);
+        if (!record.fold)
+            fields.complain("`fold` is no hash: 16 hexadecimal digits are needed");
+    }
+    if (seen && record.detail == Detail::Sketch)
+        parseSketch(fields, line);
+    if (seen && fields.ok() && (needsDigest || !digest.empty())) {
         record.digest = digestFromHex(digest);
         if (!record.digest)
             fields.complain("`digest` is no SHA-256: 64 hexadecimal digits are needed");
     }
-    if (seen && fields.has("file"))
+    if (seen && record.detail == Detail::Full && fields.has("file"))
         parseClaim(fields, line);
     if (!fields.ok())
         return std::nullopt;
@@ -184,8 +229,15 @@ std::optional<TensorLine> parseTensor(JsonFields& fields)
             = fmt::format("the shape {} is impossible: a size is negative, or the product overflows", shapeText(record.shape));
         record.notObserved = line.claimProblem;
         record.digest.reset();
+        record.fold.reset();
+        record.sketch.reset();
         record.stats.reset();
         line.claim.reset();
+        line.sketchClaim.reset();
+    } else if (record.sketch && record.sketch->samples != std::ssize(sampleIndices(record))) {
+        line.claimProblem = fmt::format("the sketch has {} samples, but a tensor of this shape has {}", record.sketch->samples, sampleIndices(record).size());
+        line.sketchClaim.reset();
+        record.sketch->samples = 0;
     }
     return line;
 }

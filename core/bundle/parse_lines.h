@@ -15,6 +15,7 @@ namespace forkpoint::bundle {
 struct TensorLine {
     TensorRecord record;
     std::optional<Extent> claim;
+    std::optional<Extent> sketchClaim; ///< of the samples
     std::string claimProblem; ///< a claim that contradicts itself; the record is good without bytes
     std::string note; ///< something optional that was ignored, and why
 };

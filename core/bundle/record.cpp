@@ -10,6 +10,8 @@ constexpr std::array<std::string_view, 6> kPhases = {"start", "data", "forward",
 constexpr std::array<std::string_view, 9> kKinds
     = {"batch", "input", "output", "grad_output", "grad", "param", "buffer", "optimizer_state", "scale"};
 
+constexpr std::array<std::string_view, 4> kDetails = {"full", "sketch", "digest", "fold"};
+
 template <class T, std::size_t N> std::optional<T> valueOf(const std::array<std::string_view, N>& names, std::string_view name)
 {
     for (std::size_t i = 0; i < N; ++i) {
@@ -29,6 +31,16 @@ std::string_view name(Phase phase)
 std::string_view name(Kind kind)
 {
     return kKinds[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name(Detail detail)
+{
+    return kDetails[static_cast<std::size_t>(detail)];
+}
+
+std::optional<Detail> detailFromName(std::string_view name)
+{
+    return valueOf<Detail>(kDetails, name);
 }
 
 std::optional<Phase> phaseFromName(std::string_view name)

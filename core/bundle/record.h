@@ -20,11 +20,14 @@ enum class Kind : std::uint8_t { Batch, Input, Output, GradOutput, Grad, Param, 
 enum class Level : std::uint8_t { Module, Op };
 enum class Codec : std::uint8_t { Raw, Zstd };
 enum class Filter : std::uint8_t { None, Shuffle };
+enum class Detail : std::uint8_t { Full, Sketch, Digest, Fold }; ///< how much of a value is written: FORMAT.md, section 6.1
 
 std::string_view name(Phase phase);
 std::string_view name(Kind kind);
+std::string_view name(Detail detail);
 std::optional<Phase> phaseFromName(std::string_view name);
 std::optional<Kind> kindFromName(std::string_view name);
+std::optional<Detail> detailFromName(std::string_view name);
 bool hasMicro(Phase phase); ///< data, forward, backward; the others belong to the step as a whole
 bool hasParam(Kind kind);   ///< param, buffer, grad, optimizer_state
 
@@ -55,6 +58,15 @@ struct Extent {
     std::vector<std::uint64_t> frames; ///< stored bytes per frame; empty for Raw
 };
 
+/// What is kept of a tensor whose bytes are not: the elements at its sample positions (sketch.h), and a histogram of magnitudes.
+struct SketchRecord {
+    std::int64_t samples = 0;
+    std::int64_t zeros = 0;
+    std::int64_t firstExponent = 0;            ///< floor(log2 |x|) of the first count
+    std::vector<std::int64_t> exponentCounts;  ///< empty for types without exponents
+    std::optional<Extent> bytes;               ///< of the samples, raw; present only if checked against the file
+};
+
 inline constexpr std::int32_t kNoMicro = -1;
 
 struct TensorRecord {
@@ -77,8 +89,11 @@ struct TensorRecord {
     std::vector<std::int64_t> sampleIds;
     std::string notObserved; ///< the reason; empty if the value was seen
     std::optional<RecordedStats> stats;
+    Detail detail = Detail::Full;
     std::optional<Digest> digest;
-    std::optional<Extent> bytes;
+    std::optional<std::uint64_t> fold; ///< 64-bit additive hash over (global index, bits)
+    std::optional<SketchRecord> sketch;
+    std::optional<Extent> bytes; ///< also of a sketch that keeps every element
 };
 
 struct ModuleRecord {

@@ -161,8 +161,12 @@ ordered_json tensorJson(const TensorRecord& record)
         line["stats"] = {{"min", number(stats->min)}, {"max", number(stats->max)}, {"mean", number(stats->mean)},
                          {"l2", number(stats->l2)},   {"nan", stats->nan},         {"inf", stats->inf}};
     }
+    if (record.detail != Detail::Full)
+        line["detail"] = name(record.detail);
     if (record.digest)
         line["digest"] = hexText(*record.digest);
+    if (record.fold)
+        line["fold"] = fmt::format("{:016x}", *record.fold);
     if (const auto& bytes = record.bytes) {
         line["file"] = bytes->file;
         line["offset"] = bytes->offset;
@@ -300,7 +304,9 @@ Result<void> RankWriter::tensor(TensorRecord record, std::span<const std::byte> 
         record.stats.reset();
         record.bytes.reset();
     } else if (bytes.empty() && expected > 0) {
-        if (!record.digest)
+        if (record.detail == Detail::Sketch)
+            return fail(ErrorCode::Unsupported, what + " is a sketch: only the recorder writes these");
+        if (!record.digest && !(record.detail == Detail::Fold && record.fold))
             return fail(ErrorCode::Usage, what + " has neither bytes nor a digest nor a reason why it was not observed");
         record.bytes.reset();
     } else {

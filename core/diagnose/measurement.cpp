@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnose/measurement.h"
 
+#include "core/align/samples.h"
+#include "core/bundle/sketch.h"
 #include "core/tensor/composed_sources.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace forkpoint::diagnose {
 
@@ -83,14 +86,15 @@ private:
     double m_noise;
 };
 
-/// Statistics of two equal tensors from what the recorder noted: nothing needs to be read.
-metrics::PairStatistics statisticsOfEqual(const bundle::TensorRecord& record)
+/// Statistics of two equal tensors from what the recorder noted: nothing needs to be read. Of a tensor of several parts only the counts are known.
+metrics::PairStatistics statisticsOfEqual(const Assembly& assembly)
 {
     metrics::PairStatistics s;
-    s.count = s.bitEqual = elementCount(record.shape).value_or(0) * (isComplex(record.dtype) ? 2 : 1);
+    s.count = s.bitEqual = elementCount(assembly.shape).value_or(0) * (isComplex(assembly.dtype) ? 2 : 1);
     s.finite = s.count;
-    if (record.stats) {
-        const auto& r = *record.stats;
+    const auto* record = assembly.soleRecord();
+    if (record && record->stats) {
+        const auto& r = *record->stats;
         s.finite = s.count - r.nan - r.inf;
         s.nanBoth = r.nan;
         s.infBothEqual = r.inf;
@@ -117,7 +121,48 @@ bool sameBytes(const Assembly& a, const Assembly& b)
 {
     const auto* x = a.soleRecord();
     const auto* y = b.soleRecord();
-    return x && y && x->digest && x->digest == y->digest && x->dtype == y->dtype && x->shape == y->shape;
+    if (x && y) {
+        if (const auto same = bundle::sameBits(*x, *y)) {
+            return *same;
+        }
+    }
+    if (a.dtype != b.dtype || a.shape != b.shape) {
+        return false;
+    }
+    const auto foldA = align::foldOf(a), foldB = align::foldOf(b);
+    return foldA && foldB && *foldA == *foldB;
+}
+
+Result<TensorSourcePtr> openPlaces(const bundle::Bundle& bundle, const Assembly& assembly, const std::optional<std::vector<std::int64_t>>& places)
+{
+    return places ? align::openAt(bundle, assembly, *places) : open(bundle, assembly);
+}
+
+/// The extrema were found among the samples: say where they are in the tensor.
+void backInPlace(metrics::PairStatistics& statistics, const std::optional<std::vector<std::int64_t>>& places)
+{
+    for (auto* extremum : { &statistics.maxAbs, &statistics.maxRel }) {
+        if (places && extremum->index >= 0) {
+            extremum->index = (*places)[static_cast<std::size_t>(extremum->index)];
+        }
+    }
+}
+
+/// Why nothing can be measured: one side has no values, or none at places that the other side has.
+Error notComparable(const Lane& lane)
+{
+    for (const auto* side : { &lane.a, &lane.b }) {
+        for (const auto& row : side->parts) {
+            for (const auto& part : row) {
+                if ((part.record->detail == bundle::Detail::Digest || part.record->detail == bundle::Detail::Fold) && !part.record->bytes) {
+                    return { ErrorCode::NotFound,
+                             fmt::format("the bits differ, or cannot be told equal; by how much is not known: only a {} was recorded", bundle::name(part.record->detail)),
+                             {} };
+                }
+            }
+        }
+    }
+    return { ErrorCode::NotFound, "only sketches were recorded, and the two sides' keep no common elements", {} };
 }
 
 } // namespace
@@ -175,17 +220,29 @@ std::optional<Assembly> Measurer::counterpart(const Assembly& assembly, Phase ph
     return out;
 }
 
-Result<TensorSourcePtr> Measurer::updateSource(const bundle::Bundle& bundle, const Assembly& after) const
+Result<TensorSourcePtr> Measurer::updateSource(const bundle::Bundle& bundle, const Assembly& after, const Places& places) const
 {
     const auto before = counterpart(after, Phase::Start, Kind::Param);
     if (!before) {
         return fail(ErrorCode::NotFound, "no start value was recorded");
     }
-    auto last = open(bundle, after), first = open(bundle, *before);
+    auto last = openPlaces(bundle, after, places), first = openPlaces(bundle, *before, places);
     if (!last || !first) {
         return last ? first : last;
     }
     return weightedSumSource({ std::move(*last), std::move(*first) }, { 1, -1 });
+}
+
+Measurer::Places Measurer::placesOf(const Lane& lane) const
+{
+    std::vector<const Assembly*> all { &lane.a, &lane.b };
+    const auto startA = counterpart(lane.a, Phase::Start, Kind::Param), startB = counterpart(lane.b, Phase::Start, Kind::Param);
+    const bool update = !lane.a.parts.empty() && lane.a.parts[0][0].record->phase == Phase::Optimizer && lane.a.parts[0][0].record->kind == Kind::Param;
+    if (update && startA && startB) {
+        all.insert(all.end(), { &*startA, &*startB });
+    }
+    const bool sampled = std::any_of(all.begin(), all.end(), [](const Assembly* assembly) { return align::isSampled(*assembly); });
+    return sampled ? Places(align::commonSamples(all)) : std::nullopt;
 }
 
 Result<LaneTensors> Measurer::tensors(const Pair& pair, const Lane& lane) const
@@ -193,8 +250,9 @@ Result<LaneTensors> Measurer::tensors(const Pair& pair, const Lane& lane) const
     const auto& bundleA = *m_alignment.a.bundle;
     const auto& bundleB = *m_alignment.b.bundle;
     const bool ofUpdate = isParameterAfter(pair, lane) && counterpart(lane.a, Phase::Start, Kind::Param) && counterpart(lane.b, Phase::Start, Kind::Param);
-    auto a = ofUpdate ? updateSource(bundleA, lane.a) : open(bundleA, lane.a);
-    auto b = ofUpdate ? updateSource(bundleB, lane.b) : open(bundleB, lane.b);
+    const auto places = placesOf(lane);
+    auto a = ofUpdate ? updateSource(bundleA, lane.a, places) : openPlaces(bundleA, lane.a, places);
+    auto b = ofUpdate ? updateSource(bundleB, lane.b, places) : openPlaces(bundleB, lane.b, places);
     if (!a || !b) {
         return tl::unexpected(a ? b.error() : a.error());
     }
@@ -213,10 +271,18 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
 
     if (!m_options.readAll && sameBytes(lane.a, lane.b) && (!startA || !startB || sameBytes(*startA, *startB))) {
         out.sameBytes = true;
-        out.statistics = statisticsOfEqual(*lane.a.soleRecord());
+        out.statistics = statisticsOfEqual(lane.a);
         return out;
     }
-    auto a = open(bundleA, lane.a), b = open(bundleB, lane.b);
+    const auto places = placesOf(lane);
+    if (places) {
+        if (places->empty()) {
+            return tl::unexpected(notComparable(lane));
+        }
+        out.sampled = std::ssize(*places);
+        out.wholeDiffers = true;
+    }
+    auto a = openPlaces(bundleA, lane.a, places), b = openPlaces(bundleB, lane.b, places);
     if (!a || !b) {
         return tl::unexpected(a ? b.error() : a.error());
     }
@@ -227,12 +293,13 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
         return tl::unexpected(plain.error());
     }
     out.statistics = std::move(*plain);
+    backInPlace(out.statistics, places);
     if (!startA || !startB) {
         return out;
     }
     out.plainError = out.statistics.relL2;
     out.parameterNorm = std::max(out.statistics.normA, out.statistics.normB);
-    auto updateA = updateSource(bundleA, lane.a), updateB = updateSource(bundleB, lane.b);
+    auto updateA = updateSource(bundleA, lane.a, places), updateB = updateSource(bundleB, lane.b, places);
     if (!updateA || !updateB) {
         return tl::unexpected(updateA ? updateB.error() : updateA.error());
     }
@@ -242,6 +309,7 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
     }
     out.ofUpdate = true;
     out.statistics = std::move(*update);
+    backInPlace(out.statistics, places);
     return out;
 }
 
@@ -261,13 +329,14 @@ Result<std::vector<LaneMeasurement>> Measurer::measure(const Pair& pair, std::st
 Result<std::optional<LaneMeasurement>> Measurer::measureWellConditioned(const Lane& lane, double gradientNoise,
                                                                         std::stop_token stop) const
 {
+    const auto places = placesOf(lane);
     // Both sides of a tensor that belongs to the parameter, as float32: the mask reads one element type only, and a sum of one widens.
     const auto beside = [&](Phase phase, Kind kind, const std::string& slot) -> Result<std::optional<SourcePair>> {
         const auto a = counterpart(lane.a, phase, kind, slot), b = counterpart(lane.b, phase, kind, slot);
         if (!a || !b || a->parts.empty() || b->parts.empty()) {
             return std::optional<SourcePair>();
         }
-        auto openedA = open(*m_alignment.a.bundle, *a), openedB = open(*m_alignment.b.bundle, *b);
+        auto openedA = openPlaces(*m_alignment.a.bundle, *a, places), openedB = openPlaces(*m_alignment.b.bundle, *b, places);
         if (!openedA || !openedB) {
             return tl::unexpected(openedA ? openedB.error() : openedA.error());
         }
@@ -278,8 +347,8 @@ Result<std::optional<LaneMeasurement>> Measurer::measureWellConditioned(const La
         if (!wideA || !wideB) {
             return tl::unexpected(wideA ? wideB.error() : wideA.error());
         }
-        if ((*wideA)->dtype() != DType::Float32 || (*wideB)->dtype() != DType::Float32 || (*wideA)->shape() != lane.a.shape
-            || (*wideB)->shape() != lane.b.shape) {
+        const Shape shape = places ? Shape { std::ssize(*places) } : lane.a.shape;
+        if ((*wideA)->dtype() != DType::Float32 || (*wideB)->dtype() != DType::Float32 || (*wideA)->shape() != shape || (*wideB)->shape() != shape) {
             return std::optional<SourcePair>();
         }
         return SourcePair { std::move(*wideA), std::move(*wideB) };
@@ -302,7 +371,7 @@ Result<std::optional<LaneMeasurement>> Measurer::measureWellConditioned(const La
         }
     }
     const WellConditionedMask mask(std::move(**gradient), std::move(states), gradientNoise);
-    auto updateA = updateSource(*m_alignment.a.bundle, lane.a), updateB = updateSource(*m_alignment.b.bundle, lane.b);
+    auto updateA = updateSource(*m_alignment.a.bundle, lane.a, places), updateB = updateSource(*m_alignment.b.bundle, lane.b, places);
     if (!updateA || !updateB) {
         return tl::unexpected(updateA ? updateB.error() : updateA.error());
     }
@@ -313,7 +382,9 @@ Result<std::optional<LaneMeasurement>> Measurer::measureWellConditioned(const La
     LaneMeasurement out;
     out.rank = lane.rank;
     out.ofUpdate = true;
-    out.illConditioned = elementCount(lane.a.shape).value_or(0) - statistics->count;
+    out.sampled = places ? std::ssize(*places) : 0;
+    out.wholeDiffers = places.has_value();
+    out.illConditioned = (places ? std::ssize(*places) : elementCount(lane.a.shape).value_or(0)) - statistics->count;
     out.statistics = std::move(*statistics);
     return std::optional(std::move(out));
 }
@@ -326,7 +397,7 @@ bool Measurer::isUnchangedSince(const Pair& pair, std::int32_t previousStep) con
         return std::all_of(assembly.parts.begin(), assembly.parts.end(), [&](const auto& row) {
             return std::all_of(row.begin(), row.end(), [&](const align::Part& part) {
                 const auto* before = find(part, step, Phase::Optimizer, pair.key.kind, plainSlot);
-                return before && before->digest && before->digest == part.record->digest;
+                return before && bundle::sameBits(*before, *part.record).value_or(false);
             });
         });
     };

@@ -17,6 +17,8 @@ namespace forkpoint::diagnose {
 struct LaneMeasurement {
     int rank = -1;            ///< of B; -1 for an assembly
     bool sameBytes = false;   ///< equal digests: nothing was read, the sums of the difference are zero
+    std::int64_t sampled = 0; ///< elements compared if only sketches were recorded; 0: all of them were
+    bool wholeDiffers = false; ///< sampled: the folds say that the whole differs, or nothing says that it does not
     bool ofUpdate = false;    ///< parameters after the step: statistics are of (after - start)
     metrics::PairStatistics statistics;
     double plainError = 0;    ///< ofUpdate: relative L2 difference of the parameters themselves
@@ -55,12 +57,15 @@ public:
     bool isUnchangedSince(const align::Pair& pair, std::int32_t previousStep) const;
 
 private:
+    /// Flat indices of the elements that are compared; nullopt: all.
+    using Places = std::optional<std::vector<std::int64_t>>;
     using RecordKey = std::tuple<const bundle::RankData*, std::int32_t, bundle::Phase, bundle::Kind, std::string, std::string, std::string>;
 
     const bundle::TensorRecord* find(const align::Part& part, std::int32_t step, bundle::Phase phase, bundle::Kind kind, const std::string& slot) const;
     std::optional<align::Assembly> counterpart(const align::Assembly& assembly, bundle::Phase phase, bundle::Kind kind, const std::string& slot = "") const;
     std::vector<std::string> stateSlots(const align::Part& part) const; ///< of the optimizer on entry of the step
-    Result<TensorSourcePtr> updateSource(const bundle::Bundle& bundle, const align::Assembly& after) const;
+    Result<TensorSourcePtr> updateSource(const bundle::Bundle& bundle, const align::Assembly& after, const Places& places) const;
+    Places placesOf(const align::Lane& lane) const;
     Result<LaneMeasurement> measureLane(const align::Pair& pair, const align::Lane& lane, std::stop_token stop) const;
 
     const align::Alignment& m_alignment;

@@ -77,6 +77,9 @@ Json metricsJson(const diagnose::LaneMeasurement& lane)
                { "zero_mismatch", s.zeroMismatch },
                { "nan_both", s.nanBoth },
                { "inf_both_equal", s.infBothEqual } };
+    if (lane.sampled > 0) {
+        out["sampled"] = lane.sampled;
+    }
     if (!lane.sameBytes) {
         out["max_abs_at"] = extremum(s.maxAbs);
         out["max_rel_at"] = extremum(s.maxRel);

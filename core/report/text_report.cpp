@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/report/text_report.h"
 
+#include "core/bundle/sketch.h"
 #include "core/report/sentence.h"
 #include "core/report/terminal.h"
 
@@ -288,6 +289,13 @@ std::string contextText(const compare::Snapshot& comparison, const TextOptions& 
     return heading(options.width < kNarrow ? "Environment, reference -> candidate" : "Configuration and environment, reference -> candidate", options) + out;
 }
 
+/// Recorded with --noise: FORMAT.md, section 6.3.
+bool isNoiseRun(const nlohmann::json& rank)
+{
+    const auto found = rank.find("noise");
+    return found != rank.end() && found->is_object();
+}
+
 std::string notesText(const compare::Snapshot& comparison, const TextOptions& options)
 {
     const auto& alignment = comparison.structure().alignment;
@@ -299,6 +307,23 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
             notes.push_back(fmt::format("from step {}: {}", plan.step, plan.text));
             last = plan.text;
         }
+    }
+    std::size_t sampled = 0;
+    std::map<std::string, std::size_t> notCompared; // reason -> pairs
+    for (std::size_t i = 0; i < alignment.pairs.size(); ++i) {
+        const auto& result = comparison.result(i);
+        sampled += result.worstLane() && result.worstLane()->sampled > 0 ? 1u : 0u;
+        if (alignment.pairs[i].status == align::PairStatus::Matched && result.lanes.empty() && !result.note.empty()) {
+            ++notCompared[result.note];
+        }
+    }
+    if (sampled > 0) {
+        notes.push_back(fmt::format("{} pair{} compared on a sample, because only sketches of them were recorded: at most {} elements of each rank's part. "
+                                    "Their errors are estimates, and what lies between the samples was not seen",
+                                    sampled, sampled == 1 ? " was" : "s were", bundle::kSamples));
+    }
+    for (const auto& [reason, count] : notCompared) {
+        notes.push_back(fmt::format("{} pair{} not compared: {}", count, count == 1 ? "" : "s", reason));
     }
     for (auto& note : narrowNotes(comparison)) {
         notes.push_back(std::move(note));
@@ -318,6 +343,10 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
                                     undecidable));
     }
     for (const auto& [which, side] : { std::pair("reference", &alignment.a), std::pair("candidate", &alignment.b) }) {
+        const auto disturbed = std::find_if(side->ranks.begin(), side->ranks.end(), [](const auto* rank) { return isNoiseRun(rank->info); });
+        if (disturbed != side->ranks.end()) {
+            notes.push_back(fmt::format("the {} was disturbed on purpose (record --noise): it tells what rounding alone does, give it as --noise", which));
+        }
         for (const auto& problem : side->bundle->problems()) {
             notes.push_back(fmt::format("{}: {}{}{}", which, problem.where, problem.where.empty() ? "" : ": ", problem.message));
         }
@@ -391,10 +420,12 @@ std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
     }
     for (const auto& rank : bundle.ranks()) {
         std::map<std::pair<bundle::Phase, bundle::Kind>, std::size_t> counts;
+        std::map<bundle::Detail, std::size_t> details;
         std::size_t withBytes = 0, notObserved = 0;
         for (const auto& record : rank.tensors) {
             ++counts[{ record.phase, record.kind }];
             withBytes += record.bytes ? 1u : 0u;
+            ++details[record.detail];
             notObserved += record.notObserved.empty() ? 0u : 1u;
         }
         out += heading(fmt::format("Rank {}", rank.rank), options);
@@ -418,10 +449,25 @@ std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
                 }
             }
         }
+        if (isNoiseRun(rank.info)) {
+            out += "  noise       disturbed on purpose by one unit in the last place: a noise run\n";
+        }
+        for (const auto* key : { "selection", "triggers" }) {
+            if (const auto found = rank.info.find(key); found != rank.info.end() && !found->empty()) {
+                out += fmt::format("  {}  {}\n", padded(key, 10), shortened(printable(found->dump()), width - 14));
+            }
+        }
         out += fmt::format("  modules     {}\n  calls       {}\n  edges       {}\n  scalars     {}\n", rank.modules.size(), rank.calls.size(), rank.edges.size(),
                            rank.scalars.size());
         out += fmt::format("  tensors     {} ({} with bytes{})\n", rank.tensors.size(), withBytes,
                            notObserved > 0 ? fmt::format(", {} not observed", notObserved) : "");
+        if (details.size() > 1 || (!details.empty() && details.begin()->first != bundle::Detail::Full)) {
+            std::string kinds;
+            for (const auto& [detail, count] : details) {
+                kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, bundle::name(detail));
+            }
+            out += fmt::format("  detail      {}\n", kinds);
+        }
         for (const auto& [what, count] : counts) {
             out += fmt::format("    {:6}  {}/{}\n", count, bundle::name(what.first), bundle::name(what.second));
         }

@@ -13,6 +13,10 @@ or, in a script or a notebook:
     with Recorder("runs/a", steps="0:3") as recorder:
         train()
 
+and to read it again:
+
+    forkpoint_recorder.open("runs/a.forkpoint")[0, "forward/output/head"]       step, name, rank (if there are several): a tensor
+
 The bundle is the folder runs/a.forkpoint; core/bundle/FORMAT.md is the authority of what is in it.
 
 How it works. Right after `import torch`, a few functions of PyTorch are replaced by wrappers that call the original and tell a Session what
@@ -39,6 +43,7 @@ import functools
 import hashlib
 import importlib.abc
 import importlib.util
+import io
 import json
 import math
 import os
@@ -55,8 +60,8 @@ import types
 import uuid
 import weakref
 
-VERSION = "1.0.0"
-FORMAT_VERSION = [1, 0]
+VERSION = "1.1.0"
+FORMAT_VERSION = [1, 1]
 MODULE_NAME = "forkpoint_recorder"
 OPTIONS_VARIABLE = "FORKPOINT_RECORDER"
 
@@ -67,8 +72,11 @@ WRAPPER_CLASSES = ("DistributedDataParallel", "FullyShardedDataParallel", "Optim
 DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32", "int16", "int8", "uint8",
                     "bool", "complex64", "complex128"))
 
+PLAN_STEPS = 2                 # steps that --plan looks at: the first has no optimizer state yet
 PENDING_BATCHES = 64           # batches fetched and not yet consumed that we keep alive
 PENDING_BYTES = 256 << 20
+MAX_TRIGGERS = 8               # how often the flight recorder writes
+BAND_VALUES, BAND_WIDTH = 20, 10
 MAX_WALK = 5000                # autograd nodes visited to find the producers of one tensor
 MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors
 
@@ -87,12 +95,227 @@ class UsageError(ValueError):
     """A message for the user; the command line ends with status 2."""
 
 
+PHASES = ("start", "data", "forward", "backward", "reduce", "optimizer")
+DETAILS = ("full", "sketch", "digest", "fold", "none")            # in the order of how much they write
+EVERY_PHASES = ("start", "data", "reduce")                        # what --every looks at unless --phases says otherwise
+UNBOUNDED = 1 << 62
+
+
+def parse_ranges(option, text, example):
+    """[(first, end)] of "0:3,100": half-open ranges and single numbers."""
+    ranges = []
+    for part in str(text).split(","):
+        match = re.fullmatch(r"(\d*):(\d*)|(\d+)", part.strip())
+        if not match:
+            raise UsageError("%s %s: expected numbers and FIRST:END ranges, for example %s" % (option, text, example))
+        if match.group(3):
+            first, end = int(match.group(3)), int(match.group(3)) + 1
+        else:
+            first, end = int(match.group(1) or 0), int(match.group(2)) if match.group(2) else UNBOUNDED
+        if end <= first:
+            raise UsageError("%s %s: %s selects nothing" % (option, text, part.strip()))
+        ranges.append((first, end))
+    return ranges
+
+
+def ranges_text(ranges):
+    return ",".join(str(first) if end == first + 1 else "%d:%s" % (first, end if end < UNBOUNDED else "") for first, end in ranges)
+
+
+def parse_size(option, text):
+    match = re.fullmatch(r"([0-9.]+)\s*(|[KMGT]i?)B?", str(text).strip(), re.I)
+    try:
+        unit = match.group(2).lower()
+        return int(float(match.group(1)) * (1024 if unit.endswith("i") else 1000) ** (" kmgt".index(unit[0]) if unit else 0))
+    except (AttributeError, ValueError):
+        raise UsageError("%s %s: expected a size, for example 500MB or 4GiB" % (option, text)) from None
+
+
+class Selection:
+    """What is recorded: which steps, ranks, phases and modules, and how much of each tensor (FORMAT.md, section 6.1)."""
+
+    OPTIONS = ("steps", "modules", "ranks", "phases", "write", "every", "like", "budget", "ring", "band")
+
+    def __init__(self, steps="0:3", modules=None, ranks=None, phases=None, write=(), every=0, like=None, budget=None, ring=0, band=()):
+        self.index, self.like = None, os.path.abspath(os.fspath(like)) if like else None
+        if self.like:
+            if not os.path.isdir(self.like) and os.path.isdir(self.like + ".forkpoint"):
+                self.like += ".forkpoint"
+            self.index = self.read_index(self.like)
+            self.ranges = [(step, step + 1) for step in sorted({key[0] for key in self.index})]
+            self.steps = ranges_text(self.ranges)
+        else:
+            self.ranges = [] if str(steps).strip() == "none" else parse_ranges("--steps", steps, "0:3,100 for the steps 0, 1, 2 and 100")
+            self.steps = str(steps).replace(" ", "")
+        self.ranks = parse_ranges("--ranks", ranges_text(ranks) if isinstance(ranks, list) else ranks, "0,3") if ranks is not None else None
+        self.phases = None
+        if phases:
+            self.phases = [phase.strip() for phase in (phases.split(",") if isinstance(phases, str) else phases)]
+            for phase in self.phases:
+                if phase not in PHASES:
+                    raise UsageError("--phases %s: there is no phase %s; phases: %s" % (",".join(self.phases), phase, ", ".join(PHASES)))
+        try:
+            self.modules = re.compile(modules) if modules else None
+        except re.error as error:
+            raise UsageError("--modules %s is no regular expression: %s" % (modules, error)) from None
+        self.write = [write] if isinstance(write, str) else list(write)
+        self.rules = [self.parse_rule(text) for text in self.write]
+        self.every, self.ring = self.count("--every", every), self.count("--ring", ring)
+        self.bands = dict(self.parse_band(text) for text in ([band] if isinstance(band, str) else band))
+        self.band = list(band) if not isinstance(band, str) else [band]
+        self.budget = None
+        if budget:
+            self.budget = parse_size("--budget", budget)
+            if not self.ranges or self.ranges[-1][1] >= UNBOUNDED:
+                raise UsageError("--budget needs to know how many steps share it: give --steps an end")
+        self.known = {}                                           # what detail() has answered
+
+    @staticmethod
+    def count(option, value):
+        try:
+            number = int(value or 0)
+        except ValueError:
+            number = -1
+        if number < 0:
+            raise UsageError("%s %s: expected a number of steps" % (option, value))
+        return number
+
+    @staticmethod
+    def parse_rule(text):
+        pattern, _, detail = text.rpartition("=")
+        if detail not in DETAILS:
+            raise UsageError("--write %s: expected [PATTERN=]DETAIL with one of %s, for example 'layers.*=sketch'" % (text, ", ".join(DETAILS)))
+        return pattern or "*", detail
+
+    @staticmethod
+    def parse_band(text):
+        match = re.fullmatch(r"([^=]+)=([^:]*):([^:]*)", text)
+        try:
+            return match.group(1), (float(match.group(2) or "-inf"), float(match.group(3) or "inf"))
+        except (AttributeError, ValueError):
+            raise UsageError("--band %s: expected NAME=LOW:HIGH, for example grad_norm=:100" % text) from None
+
+    @staticmethod
+    def read_index(bundle):
+        """{(step, phase, kind, normalised name, slot): detail} of every tensor that a bundle has."""
+        index = {}
+        for folder in rank_folders(bundle):
+            try:
+                with io.open(os.path.join(bundle, folder, "tensors.jsonl"), encoding="utf-8") as file:
+                    for line in file:
+                        with contextlib.suppress(ValueError, KeyError):
+                            record = json.loads(line)
+                            if record.get("level", "module") == "module":
+                                key = (record["step"], record["phase"], record["kind"], normalised(join(record["module"], record.get("param") or "")),
+                                       record.get("slot") or "")
+                                index[key] = min(index.get(key, "none"), record.get("detail") or "full", key=DETAILS.index)
+            except OSError as error:
+                raise UsageError("--like %s: %s" % (bundle, error.strerror)) from None
+        if not index:
+            raise UsageError("--like %s: there is no recorded tensor in it" % bundle)
+        return index
+
+    def to_json(self):
+        return {"steps": self.steps, "modules": self.modules.pattern if self.modules else None,
+                "ranks": ranges_text(self.ranks) if self.ranks else None, "phases": self.phases, "write": self.write, "every": self.every,
+                "like": self.like, "budget": self.budget, "ring": self.ring, "band": self.band}
+
+    def fields(self):
+        """For rank.json: what was asked for, apart from the steps."""
+        values = self.to_json()
+        values.pop("steps")
+        values["like"] = os.path.basename(self.like) if self.like else None
+        if self.budget:
+            values["budget"] = {"bytes": self.budget}
+        return {name: value for name, value in values.items() if value}
+
+    @staticmethod
+    def inside(number, ranges):
+        return any(first <= number < end for first, end in ranges)
+
+    def has_rank(self, rank):
+        return self.ranks is None or self.inside(rank, self.ranks)
+
+    def mode(self, step):
+        """How a step is recorded: "selected", "every", "ring", or None."""
+        if self.inside(step, self.ranges):
+            return "selected"
+        if self.every and step % self.every == 0:
+            return "every"
+        return "ring" if self.ring else None
+
+    def over(self, step):
+        """Whether neither this step nor a later one is recorded."""
+        return not self.every and not self.ring and all(end <= step for _, end in self.ranges)
+
+    def detail(self, mode, step, phase, kind, module, param, slot):
+        """How much of a tensor is written: one of DETAILS."""
+        key = (mode, step if self.index else None, phase, kind, module, param, slot if self.index else None)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.find_detail(mode, step, phase, kind, module, param, slot)
+        return found
+
+    def find_detail(self, mode, step, phase, kind, module, param, slot):
+        name = join(module, param or "")
+        if mode == "selected" and self.index:
+            return self.index.get((step, phase, kind, normalised(name), slot or ""), "none")
+        if phase not in (self.phases or (EVERY_PHASES if mode == "every" else PHASES)):
+            return "none"
+        special = kind == "batch" or re.fullmatch(r"loss(#\d+)?", name)
+        if self.modules and not special and not self.modules.search(module) and not self.modules.search(normalised(module)):
+            return "none"
+        detail = {"selected": "full", "ring": "sketch", "every": "fold"}[mode]
+        if mode != "every":
+            for pattern, wanted in self.rules:
+                if kind == "batch" and "/" not in pattern:
+                    continue                                      # batches are small, and say which rows are which
+                names = ["%s/%s/%s" % (phase, kind, n) for n in (name, normalised(name))] if "/" in pattern else [name, normalised(name)]
+                if any(fnmatch.fnmatchcase(n, pattern) for n in names):
+                    detail = wanted if mode == "selected" else max(wanted, "sketch", key=DETAILS.index)
+        return detail
+
+
+class Budget:
+    """Keeps a recording within a number of bytes. Each rank and step has an equal part of it, and each phase a share of that; what a phase
+    leaves is the next one's. A tensor that does not fit is sketched only, or only its digest is written, and so it is in every later step.
+
+    The decision follows from names, sizes and their order alone, so that ranks that train the same network decide alike without a word.
+    """
+
+    SHARES = {"start": 0.125, "data": 0.2, "forward": 0.5, "backward": 0.7, "reduce": 0.8, "optimizer": 1.0}
+
+    def __init__(self, limit, steps, world):
+        self.per_step = limit // max(1, steps * world)
+        self.step, self.used, self.decided, self.dropped = None, 0, {}, {}
+
+    def admit(self, record, detail, full, sketch):
+        """The detail that a tensor gets which was to have `detail`; `full`, `sketch`: bytes that it would take."""
+        if self.step != record["step"]:
+            self.step, self.used = record["step"], 0
+        key = tuple(record.get(name) for name in ("micro", "phase", "kind", "module", "param", "call", "slot", "recompute"))
+        costs = {"full": full, "sketch": sketch, "digest": 0, "fold": 0}
+        wanted = max(detail, self.decided.get(key, detail), key=DETAILS.index)
+        room = self.per_step * self.SHARES[record["phase"]] - self.used
+        while costs[wanted] > room and wanted in ("full", "sketch"):
+            wanted = "sketch" if wanted == "full" and sketch < full else "digest"
+        self.decided[key] = wanted
+        self.used += costs[wanted]
+        if wanted != detail:
+            self.dropped["%s/%s/%s" % (record["phase"], record["kind"], join(record["module"], record.get("param") or ""))] = (detail, wanted)
+        return wanted
+
+    def fields(self, limit):
+        return {"bytes": limit, "per_step": self.per_step,
+                "dropped": [{"what": what, "from": before, "to": after} for what, (before, after) in self.dropped.items()]}
+
+
 class Options:
     """What to record and where; travels to child processes as JSON in an environment variable."""
 
-    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, run_id=None):
-        if level != "module":
-            raise UsageError("--level %s is not available yet: this version records modules (--level module)" % level)
+    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, run_id=None, noise=False, plan=False, **selection):
+        if level not in ("module", "op"):
+            raise UsageError("--level %s: levels are module and op" % level)
         if not os.fspath(out).strip():
             raise UsageError("--out needs the name of a folder")
         out = os.path.abspath(os.fspath(out))
@@ -102,35 +325,29 @@ class Options:
         if self.attempt:                   # an elastic restart starts again from a checkpoint: a run of its own beside the first
             out = "%s.attempt%d.forkpoint" % (out[:-len(".forkpoint")], self.attempt)
         self.out, self.level, self.overwrite, self.run_id = out, level, overwrite, run_id
+        self.noise, self.plan = bool(noise), bool(plan)
         self.name = name or os.path.basename(out)[:-len(".forkpoint")]
-        self.first, self.end = self.parse_steps(steps)
-        self.steps = "%d:%s" % (self.first, self.end if self.end < 1 << 62 else "")
+        self.selection = Selection(steps, **selection)
+        if self.plan and self.selection.like:
+            raise UsageError("--plan with --like: what that bundle holds is known, forkpoint-cli info shows it")
 
-    @staticmethod
-    def parse_steps(text):
-        match = re.fullmatch(r"(\d*):(\d*)|(\d+)", text.strip())
-        if not match:
-            raise UsageError("--steps %s: expected FIRST:END, for example 0:3 for the steps 0, 1 and 2" % text)
-        if match.group(3):
-            return int(match.group(3)), int(match.group(3)) + 1
-        first, end = int(match.group(1) or 0), int(match.group(2)) if match.group(2) else 1 << 62
-        if end <= first:
-            raise UsageError("--steps %s selects no step" % text)
-        return first, end
+    @property
+    def steps(self):
+        return self.selection.steps
 
     def to_json(self):
-        return json.dumps({"out": self.out, "steps": self.steps, "level": self.level, "name": self.name, "run_id": self.run_id,
-                           "attempt": self.attempt, "recorder": os.path.abspath(__file__)})
+        return json.dumps({"out": self.out, "level": self.level, "name": self.name, "run_id": self.run_id, "noise": self.noise, "plan": self.plan,
+                           "attempt": self.attempt, "recorder": os.path.abspath(__file__), "selection": self.selection.to_json()})
 
     @classmethod
     def from_json(cls, text):
         values = json.loads(text)
+        selection = values.pop("selection")
         restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0) != values["attempt"]
         if restarted:                      # the launcher's folder name belongs to the attempt that it was made for
-            return cls(values["out"], values["steps"], values["level"], run_id=values["run_id"])
+            return cls(values["out"], level=values["level"], run_id=values["run_id"], noise=values["noise"], plan=values["plan"], **selection)
         options = cls.__new__(cls)
-        options.__dict__.update(values, overwrite=False)
-        options.first, options.end = cls.parse_steps(values["steps"])
+        options.__dict__.update(values, overwrite=False, selection=Selection(**selection))
         return options
 
 
@@ -372,6 +589,191 @@ def statistics(host):
     return {"min": low.item(), "max": high.item(), "mean": total / values.numel(), "l2": l2, "nan": nan, "inf": inf}
 
 
+# Sketches and folds: FORMAT.md, section 6.1.
+
+BLOCK = 1 << 16                # words that share a factor of the fold
+SAMPLES = 4096
+WORD_BITS = (1 << 64) - 1
+# float type -> (integer type of the same size, bits of the mantissa, bits of the exponent, bias)
+FLOAT_LAYOUT = {"float64": ("int64", 52, 11, 1023), "float32": ("int32", 23, 8, 127), "float16": ("int16", 10, 5, 15),
+                "bfloat16": ("int16", 7, 8, 127)}
+
+
+def mix(number):
+    """SplitMix64."""
+    number = (number + 0x9E3779B97F4A7C15) & WORD_BITS
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & WORD_BITS
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & WORD_BITS
+    return number ^ (number >> 31)
+
+
+def mix_all(numbers):
+    """mix() of an int64 tensor; PyTorch's 64-bit integers wrap, and its >> keeps the sign, hence the masks."""
+    def signed(constant):
+        return constant - (1 << 64) if constant >> 63 else constant
+    numbers = numbers + signed(0x9E3779B97F4A7C15)
+    numbers = (numbers ^ ((numbers >> 30) & ((1 << 34) - 1))) * signed(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ ((numbers >> 27) & ((1 << 37) - 1))) * signed(0x94D049BB133111EB)
+    return numbers ^ ((numbers >> 31) & ((1 << 33) - 1))
+
+
+@functools.lru_cache(None)
+def fold_weights():
+    """a(j) for j = 0 ... 65535."""
+    return mix_all(torch.arange(BLOCK, dtype=torch.int64, device="cpu")) | 1
+
+
+@functools.lru_cache(64)
+def sample_positions(count):
+    """Global indices, ascending, of the elements that a sketch of `count` elements keeps."""
+    if count <= SAMPLES:
+        return torch.arange(count, dtype=torch.int64, device="cpu")
+    quotient, rest = divmod(count, SAMPLES)
+    k = torch.arange(SAMPLES + 1, dtype=torch.int64, device="cpu")
+    begin = k * quotient + torch.div(k * rest, SAMPLES, rounding_mode="floor")
+    width = begin[1:] - begin[:-1]
+    offsets = [mix(number) % size for number, size in enumerate(width.tolist())]
+    return begin[:-1] + torch.tensor(offsets, dtype=torch.int64, device="cpu")
+
+
+def words_of(flat):
+    """The bits of a flat contiguous tensor as signed integers: one for types of up to 4 bytes, else the 32-bit parts, lowest first."""
+    if flat.is_complex():
+        flat = torch.view_as_real(flat).reshape(-1)
+    size = flat.element_size()
+    return flat.view({1: torch.int8, 2: torch.int16}.get(size, torch.int32))
+
+
+class Piece:
+    """Where a tensor lies in its whole."""
+
+    def __init__(self, shape, whole=None, offset=None):
+        self.shape, self.whole = list(shape), list(whole if whole is not None else shape)
+        self.offset = list(offset) if offset is not None else [0] * len(self.shape)
+        self.count = 1
+        for size in self.whole:
+            self.count *= size
+        self.start = self.contiguous_start()
+
+    def contiguous_start(self):
+        """Global index of the first element if the piece is a contiguous run of the whole, else None."""
+        stride, start, complete = 1, 0, True
+        for size, whole, offset in zip(reversed(self.shape), reversed(self.whole), reversed(self.offset)):
+            if not complete and size != 1:
+                return None
+            complete = complete and size == whole
+            start, stride = start + offset * stride, stride * whole
+        return start
+
+    def indices(self):
+        """Global indices of the piece's elements, flat."""
+        index, stride = torch.zeros((), dtype=torch.int64, device="cpu"), 1
+        for axis in range(len(self.shape) - 1, -1, -1):
+            along = (torch.arange(self.shape[axis], dtype=torch.int64, device="cpu") + self.offset[axis]) * stride
+            index = index + along.reshape([-1] + [1] * (len(self.shape) - 1 - axis))
+            stride *= self.whole[axis]
+        return index.reshape(-1)
+
+    def samples(self):
+        """Local flat indices of the sample positions that lie in the piece, ascending by global index."""
+        positions = sample_positions(self.count)
+        if self.shape == self.whole:
+            return positions
+        inside, local, rest, strides = torch.ones_like(positions, dtype=torch.bool), torch.zeros_like(positions), positions, []
+        stride = 1
+        for size in reversed(self.whole):
+            strides.insert(0, stride)
+            stride *= size
+        for axis, step in enumerate(strides):
+            place = torch.div(rest, step, rounding_mode="floor") - self.offset[axis]
+            rest = rest % step
+            inside &= (place >= 0) & (place < self.shape[axis])
+            local = local * self.shape[axis] + place
+        return local[inside]
+
+
+def scattered_fold(flat, piece):
+    """The fold of a piece that is no contiguous run of its whole."""
+    words = words_of(flat)
+    per_element = words.numel() // max(1, flat.numel())
+    index = piece.indices()
+    if per_element > 1:
+        index = (index * per_element).reshape(-1, 1) + torch.arange(per_element, dtype=torch.int64, device="cpu")
+    index, total = index.reshape(-1), 0
+    for begin in range(0, words.numel(), BLOCK):
+        n = index[begin:begin + BLOCK]
+        weights = fold_weights()[n & (BLOCK - 1)] * (mix_all((n >> 16) + (1 << 32)) | 1)
+        total += (words[begin:begin + BLOCK] * weights).sum().item()
+    return total
+
+
+def looked_at(host, piece, everything):
+    """One pass over a contiguous CPU tensor: (fold, statistics, {exponent's bits: count} or None). Small blocks stay in the cache."""
+    flat = host.reshape(-1)
+    words, dtype = words_of(flat), str(host.dtype).replace("torch.", "")
+    count, per_element = flat.numel(), words.numel() // max(1, flat.numel())
+    layout = FLOAT_LAYOUT.get(dtype) if everything else None
+    fold = scattered_fold(flat, piece) if piece.start is None else 0
+    floating = dtype in FLOAT_LAYOUT
+    low, high, total, squares, bins, zeros = math.inf, -math.inf, 0.0, 0.0, None, 0
+    weights, bits = fold_weights(), flat.view(getattr(torch, layout[0])) if layout else None
+    position, begin = (piece.start or 0) * per_element, 0
+    while begin < count:
+        length = min(count - begin, (BLOCK - position % BLOCK) // per_element)
+        if piece.start is not None:
+            place = position % BLOCK
+            part = words[begin * per_element:(begin + length) * per_element]
+            fold += (part * weights[place:place + length * per_element]).sum().item() * (mix((1 << 32) + position // BLOCK) | 1)
+        if floating:
+            values = flat[begin:begin + length]
+            values = values if values.element_size() >= 4 else values.float()
+            smallest, largest = torch.aminmax(values)
+            low, high = min(low, smallest.item()), max(high, largest.item())
+            total += values.sum().item()
+            norm = torch.linalg.vector_norm(values).item()
+            if not 1e-15 < norm < 1e15:                           # squares leave float32's range
+                norm = torch.linalg.vector_norm(values, dtype=torch.float64).item()
+            squares += norm * norm
+            if layout:
+                exponents = (bits[begin:begin + length] >> layout[1]) & ((1 << layout[2]) - 1)
+                found = torch.bincount(exponents, minlength=1 << layout[2])
+                bins = found if bins is None else bins.add_(found)
+                if found[0].item():
+                    zeros += length - torch.count_nonzero(values).item()
+        begin, position = begin + length, position + length * per_element
+    if not floating or not math.isfinite(total + squares) or not count:
+        stats = statistics(host)
+    else:
+        stats = {"min": low, "max": high, "mean": total / count, "l2": math.sqrt(squares), "nan": 0, "inf": 0}
+    return fold & WORD_BITS, stats, {"bins": bins, "zeros": zeros, "layout": layout} if layout and bins is not None else None
+
+
+def exponent_fields(found):
+    """`zeros` and `exponents` of a sketch."""
+    if found is None:
+        return {}
+    counts = found["bins"].tolist()[:-1]                          # the last one is NaN and infinity
+    counts[0] -= found["zeros"]
+    present = [place for place, count in enumerate(counts) if count]
+    fields = {"zeros": found["zeros"]}
+    if present:
+        fields["exponents"] = {"first": present[0] - found["layout"][3], "counts": counts[present[0]:present[-1] + 1]}
+    return fields
+
+
+def fold_of(host, piece):
+    return "%016x" % looked_at(host, piece, False)[0]
+
+
+def same_bits(host, record):
+    """Whether a CPU tensor has the bits of one that was recorded; False if that is not known."""
+    if record is None or record.get("dtype") != str(host.dtype).replace("torch.", "") or record.get("shape") != list(host.shape):
+        return False
+    if record.get("digest"):
+        return hashlib.sha256(bytes_of(host)).hexdigest() == record["digest"]
+    return bool(record.get("fold")) and fold_of(host, Piece(host.shape, record.get("global_shape"), record.get("global_offset"))) == record["fold"]
+
+
 def version_of(tensor):
     try:
         return tensor._version
@@ -412,6 +814,16 @@ def sharding_of(tensor):
     return {"placement": coordinate, "global_shape": list(tensor.shape), "global_offset": offset}
 
 
+def planned_bytes(record, host):
+    """(bytes of the tensor, bytes of its sketch), alike on ranks that hold pieces of one whole."""
+    count = host.numel()
+    if record.get("global_shape"):
+        count = 1
+        for local, whole in zip(host.shape, record["global_shape"]):
+            count *= -(-whole // max(1, round(whole / local))) if local else 0
+    return count * host.element_size(), min(count, SAMPLES) * host.element_size()
+
+
 # ------------------------------------------------------------------------------------------------ the files
 
 
@@ -429,36 +841,82 @@ class Writer:
                       for name in ("graph.jsonl", "scalars.jsonl", "tensors.jsonl", self.DATA)}
         self.position = 0
         self.places = {}                                          # digest -> offset: equal bytes are written once
-        self.tensors = self.unique_bytes = self.orders = 0
+        self.tensors = self.records = self.unique_bytes = self.orders = 0
+        self.details = collections.Counter()
+        self.captured = None                                      # a list: lines and sketches go there instead (the flight recorder)
 
     def order(self):
         self.orders += 1
         return self.orders - 1
 
     def graph(self, **line):
-        self.append("graph.jsonl", to_line(line))
+        if self.captured is not None and line["type"] not in ("module", "tie"):      # those are said once for all steps
+            self.captured.append(("graph", line, None))
+        else:
+            self.append("graph.jsonl", to_line(line))
 
     def scalar(self, **line):
         self.append("scalars.jsonl", to_line(line))
 
-    def tensor(self, fields, host, missing=None):
-        """Append one record; `fields` come first in it. Returns the digest, or None for a value that could not be seen."""
-        record = {"id": self.tensors, **fields}
+    def tensor(self, fields, host, detail="full", missing=None):
+        """Append one record; `fields` come first in it. Returns the record."""
+        record, samples = {"id": self.records, **fields}, None
+        self.records += 1
         if missing is not None:
             record["not_observed"] = missing
-        else:
+        elif detail == "full":
             data = bytes_of(host)
-            record["digest"] = digest = hashlib.sha256(data).hexdigest()
+            record["digest"] = hashlib.sha256(data).hexdigest()
             stats = statistics(host)
             if stats:
                 record["stats"] = stats
             if data:
-                if digest not in self.places:
-                    self.places[digest] = self.store(data)
-                record["file"], record["offset"] = self.DATA, self.places[digest]
+                record["file"], record["offset"] = self.DATA, self.place(data, record["digest"])
+        else:
+            record["detail"] = detail
+            samples = self.reduce(record, host, detail)
+        if self.captured is not None:
+            self.captured.append(("tensor", record, samples))
+        else:
+            self.write_tensor(record, samples)
+        return record
+
+    @staticmethod
+    def reduce(record, host, detail):
+        """Fill in what is written of a tensor instead of its bytes; returns the bytes of the samples."""
+        piece = Piece(host.shape, record.get("global_shape"), record.get("global_offset"))
+        fold, stats, exponents = looked_at(host, piece, detail == "sketch")
+        if detail == "digest":
+            record["digest"] = hashlib.sha256(bytes_of(host)).hexdigest()
+        record["fold"] = "%016x" % fold
+        if stats:
+            record["stats"] = stats
+        if detail != "sketch":
+            return None
+        samples = host.reshape(-1)[piece.samples()]
+        record["sketch"] = {"samples": samples.numel(), **exponent_fields(exponents)}
+        return bytes(bytes_of(samples))
+
+    def write_tensor(self, record, samples=None):
+        if samples:
+            record["sketch"].update(file=self.DATA, offset=self.place(samples, hashlib.sha256(samples).hexdigest()))
         self.append("tensors.jsonl", to_line(record))
         self.tensors += 1
-        return record.get("digest")
+        self.details[record.get("detail", "full")] += 1
+
+    def place(self, data, digest):
+        """Offset of these bytes in the data file; the same bytes are written once."""
+        if digest not in self.places:
+            self.places[digest] = self.store(data)
+        return self.places[digest]
+
+    def release(self, entries):
+        """Write what was captured."""
+        for kind, value, samples in entries:
+            if kind == "tensor":
+                self.write_tensor(value, samples)
+            else:
+                self.append("graph.jsonl", to_line(value))
 
     def store(self, data):
         padding = -self.position % 64
@@ -477,7 +935,7 @@ class Writer:
 
     def document(self, path, value):
         temporary = "%s.%d.tmp" % (path, os.getpid())
-        with open(temporary, "w", encoding="utf-8") as file:
+        with io.open(temporary, "w", encoding="utf-8") as file:
             json.dump(plain(value), file, indent=1, allow_nan=False)
             file.write("\n")
         return temporary
@@ -500,7 +958,7 @@ class Writer:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         try:
-            with open(path, encoding="utf-8") as file:
+            with io.open(path, encoding="utf-8") as file:
                 return json.load(file)
         except (OSError, ValueError):
             return value
@@ -508,6 +966,42 @@ class Writer:
     def close(self):
         for descriptor in self.files.values():
             os.close(descriptor)
+        self.files = {}
+
+
+class PlanWriter:
+    """Stands in for a Writer under --plan: counts what would be written, and writes nothing."""
+
+    LINE = 400                                                    # bytes of a record in tensors.jsonl, roughly
+
+    def __init__(self):
+        self.files, self.captured = {"none": None}, None
+        self.tensors = self.position = self.orders = 0
+        self.bytes = collections.Counter()                        # (step, phase, kind) -> bytes
+        self.details = collections.Counter()
+
+    def order(self):
+        self.orders += 1
+        return self.orders - 1
+
+    def graph(self, **line):
+        pass
+
+    scalar = graph
+
+    def tensor(self, fields, host, detail="full", missing=None):
+        full, sketch = planned_bytes(fields, host) if host is not None else (0, 0)
+        self.bytes[fields["step"], fields["phase"], fields["kind"]] += self.LINE + {"full": full, "sketch": sketch}.get(detail, 0)
+        self.tensors += 1
+        return None if host is None else dict(fields, digest=hashlib.sha256(bytes_of(host)).hexdigest())
+
+    def rank_json(self, value):
+        pass
+
+    def bundle_json(self, value):
+        return value
+
+    def close(self):
         self.files = {}
 
 
@@ -597,7 +1091,8 @@ class Names:
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
         self.optimized = set()                                    # ids of all parameters that an optimizer has
-        self.sharded = False                                      # FSDP was seen
+        self.flat = False                                         # FSDP1 was seen: parameters are flat pieces
+        self.spread = False                                       # parameters are DTensors (FSDP2, tensor parallel)
         self.ddp = []                                             # weak references of the DistributedDataParallel modules found
 
     def paths(self, module):
@@ -728,8 +1223,10 @@ class Names:
                     names.setdefault(id(parameter), (parameter, []))[1].append(join(path, name))
             if isinstance(module, torch.nn.parallel.DistributedDataParallel):
                 wrappers.append(module)
-            if any(cls.__name__ in ("FullyShardedDataParallel", "FSDPModule") for cls in type(module).__mro__):
-                self.sharded = True
+            if any(cls.__name__ == "FullyShardedDataParallel" for cls in type(module).__mro__):
+                self.flat = True
+            if any(hasattr(parameter, "_local_tensor") for parameter in module._parameters.values()):
+                self.spread = True
         for wrapper in wrappers:
             self.mark_replicated(wrapper)
         for parameter, known_by in names.values():
@@ -991,13 +1488,13 @@ class Frame:
     """A module call that is running."""
 
     __slots__ = ("module", "path", "call", "recorded", "recompute", "parent", "parent_call", "deferred", "skipped", "graded", "original",
-                 "training", "source")
+                 "training", "source", "spread")
 
     def __init__(self, module, path=None, recorded=False):
         self.module, self.path, self.recorded = module, path, recorded
         self.call = 0
         self.recompute = self.skipped = False
-        self.parent = self.parent_call = self.deferred = self.original = self.source = None
+        self.parent = self.parent_call = self.deferred = self.original = self.source = self.spread = None
         self.graded = True                                        # autograd was on
         self.training = getattr(module, "training", True)
 
@@ -1005,11 +1502,11 @@ class Frame:
 class Original:
     """A forward call of this micro-step, for the recomputation that may come."""
 
-    __slots__ = ("call", "parent", "parent_call", "digests", "hooked", "recomputed")
+    __slots__ = ("call", "parent", "parent_call", "inputs", "hooked", "recomputed")
 
     def __init__(self, call, parent, parent_call):
         self.call, self.parent, self.parent_call = call, parent, parent_call
-        self.digests, self.hooked, self.recomputed = [], False, False
+        self.inputs, self.hooked, self.recomputed = [], False, False
 
 
 class KnownOptimizer:
@@ -1029,6 +1526,7 @@ class Local(threading.local):
         self.quiet = 0                                            # > 0: inside a loader, whose transforms may be modules
         self.busy = False                                         # inside the recorder
         self.optimizers = []                                      # whose step is running
+        self.operators = False                                    # operators are watched
 
 
 def guarded(method):
@@ -1070,6 +1568,11 @@ class Session:
         if self.argv:
             self.argv[0] = os.path.basename(self.argv[0])
         self.created = utc_now()
+        self.selection, self.mode, self.budget = options.selection, None, None
+        self.noise = Noise() if options.noise else None
+        self.step_began, self.recorded_seconds = time.perf_counter(), 0.0
+        self.triggers, self.history, self.scaling = [], collections.defaultdict(lambda: collections.deque(maxlen=64)), False
+        self.ring = collections.deque(maxlen=max(1, self.selection.ring))         # (step, what would have been written)
         self.sources = Sources()
         self.names, self.flow, self.batches = Names(self.sources), Flow(), Batches()
         self.local, self.lock = Local(), threading.RLock()
@@ -1096,22 +1599,26 @@ class Session:
         self.declared = []                                        # (pattern, placement) of the user
         self.early = []                                           # scalars from before the first forward
         self.first_update = False
+        self.spread_hooks, self.spread_modules = [], weakref.WeakSet()
+        self.whole_owners, self.whole_parameters = set(), {}      # ids of modules below FSDP2; id -> Parameter
+        self.chunks, self.in_chunk = {}, False                    # of a pipeline's schedule
         self.clear_step()
 
     # -- the state
 
     @property
     def recording(self):
-        return self.writer is not None and self.options.first <= self.step < self.options.end
+        return self.writer is not None and self.mode is not None
 
     def capturing(self):
         return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
     def clear_step(self):
-        self.reduced = {}                                         # parameter -> digest of its reduced gradient
+        self.reduced = {}                                         # parameter -> record of its reduced gradient, or None
         self.updated_parameters, self.buffers_written = set(), False
         self.entered = set()                                      # optimizers whose step this one has
         self.scalar_names = collections.Counter()
+        self.chunks = {}
         self.clear_micro()
 
     def clear_micro(self):
@@ -1124,6 +1631,7 @@ class Session:
         self.batches_put = 0
         self.reentrant = False
         self.edges = set()
+        self.operator_counts, self.operator_places = collections.Counter(), {}
         self.flow.clear()
 
     def miss(self, what, why):
@@ -1150,15 +1658,91 @@ class Session:
         self.step, self.micro, self.micro_done = number, 0, False
         self.clear_step()
         self.batches.next_micro()
-        if self.step >= self.options.end:
+        self.enter_step()
+        if self.selection.over(self.step):
             self.remove_hooks()
             self.batches = Batches()
+
+    def enter_step(self):
+        """Find out how the step that begins is recorded."""
+        now = time.perf_counter()
+        if self.mode is not None:
+            self.recorded_seconds += now - self.step_began
+        self.step_began, self.mode = now, self.selection.mode(self.step)
+        if self.writer is None:
+            return
+        if self.options.plan:
+            self.mode = "selected"
+            if self.step >= PLAN_STEPS:
+                self.end_plan()
+        self.writer.captured = None
+        if self.mode == "ring":
+            self.ring.append((self.step, []))
+            self.writer.captured = self.ring[-1][1]
+
+    def end_plan(self):
+        """Two steps were looked at: say what they would take, and end the process before the script goes on."""
+        self.say_plan()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    def say_plan(self):
+        by_step = collections.Counter()
+        for (step, _, _), size in self.writer.bytes.items():
+            by_step[step] += size
+        seen = sorted(by_step)
+        ranges, total, steps = self.selection.ranges, 0, 0
+        for first, end in ranges:
+            if end < UNBOUNDED:
+                for step in seen:
+                    total += by_step[step] if first <= step < min(end, seen[-1]) else 0
+                later = max(0, end - max(first, seen[-1])) if seen else 0
+                total, steps = total + later * (by_step[seen[-1]] if seen else 0), steps + end - first
+        lines = ["plan for rank %d of %d, from %s that this script has just run:"
+                 % (self.rank, self.world, "the %d training steps" % len(seen) if len(seen) > 1 else "the one training step")]
+        for step in seen:
+            parts = ["%s/%s %s" % (phase, kind, readable_size(size)) for (number, phase, kind), size in self.writer.bytes.items() if number == step]
+            lines.append("  step %d: %s (%s)" % (step, readable_size(by_step[step]), ", ".join(parts)))
+        if any(end >= UNBOUNDED for _, end in ranges):
+            lines.append("  --steps %s has no end: each further step takes as much as the last one above" % self.selection.steps)
+        elif seen:
+            lines.append("  --steps %s, %d step%s: about %s on this rank"
+                         % (self.selection.steps, steps, "" if steps == 1 else "s", readable_size(total)))
+        lines.append("  Upper bound: equal bytes are written once. Nothing was recorded, and the training was ended here.")
+        say("\n".join(lines))
+
+    MICRO_STATE = ("counts", "originals", "held", "gradients", "gradients_seen", "outputs_seen", "views", "unscaled", "batches_put", "reentrant",
+                   "edges", "operator_counts", "operator_places", "flow")
+
+    @guarded
+    def chunk(self, number):
+        """A pipeline's schedule runs forward or backward of micro-batch `number`; several are under way at once."""
+        self.in_chunk = True
+        if self.updated and not self.local.optimizers and not self.manual:
+            self.updated = False
+            self.begin_step(self.step + 1)
+        self.micro_done = False
+        if number != self.micro:
+            self.release_held()
+            self.chunks[self.micro] = {name: getattr(self, name) for name in self.MICRO_STATE}
+            self.micro, state = number, self.chunks.pop(number, None)
+            if state is None:
+                self.flow = Flow()
+                self.clear_micro()
+            else:
+                self.__dict__.update(state)
 
     def remove_hooks(self):
         for parameter in self.names.parameters.values():
             if parameter.hook is not None:
                 parameter.hook.remove()
                 parameter.hook = None
+        for parameter in self.whole_parameters.values():
+            parameter.hook.remove()
+        for hook in self.spread_hooks:
+            hook.remove()
+        self.spread_hooks, self.spread_modules, self.whole_parameters = [], weakref.WeakSet(), {}
 
     # -- becoming a rank
 
@@ -1174,8 +1758,11 @@ class Session:
         if distributed.is_available() and distributed.is_initialized():
             rank, world = distributed.get_rank(), distributed.get_world_size()
         self.rank, self.world = rank or 0, world or 1
+        if not self.selection.has_rank(self.rank):
+            self.dead = True
+            return
         try:
-            self.writer = Writer(self.options.out, self.rank)
+            self.writer = PlanWriter() if self.options.plan else Writer(self.options.out, self.rank)
         except FileExistsError:
             self.dead = True
             say("this process is not recorded: %s already has a recording of rank %d" % (self.options.out, self.rank))
@@ -1190,6 +1777,10 @@ class Session:
         for line in self.early:
             self.writer.scalar(**line)
         self.early = []
+        if self.selection.budget:
+            self.budget = Budget(self.selection.budget, sum(end - first for first, end in self.selection.ranges), self.world)
+        self.enter_step()
+        self.watch_signals()
         # Registered this late, it runs before what the script registered earlier: leaving a process group may end the process.
         atexit.register(self.close)
         from multiprocessing import util                          # children of multiprocessing leave without atexit
@@ -1202,8 +1793,17 @@ class Session:
     def write_rank(self, status):
         value = dict(format="forkpoint-rank", version=FORMAT_VERSION, **self.run_fields("run"))
         value.update(rank=self.rank, status=status, steps=self.options.steps)
+        selection = self.selection.fields()
+        if self.budget is not None:
+            selection["budget"] = self.budget.fields(self.selection.budget)
+        if selection:
+            value["selection"] = selection
         if self.error:
             value["error"] = self.error
+        if self.triggers:
+            value["triggers"] = self.triggers
+        if self.noise is not None:
+            value["noise"] = {"what": self.noise.what or "nothing yet", "ulps": 1, "tensors": self.noise.tensors}
         value.update(self.description.fields())
         missing = [{"what": what, "why": self.masker.text(why), "count": count} for (what, why), count in self.missed.items()]
         if self.flow.given_up:
@@ -1240,26 +1840,134 @@ class Session:
         try:
             if not stopped:
                 self.release_held()
+                if self.error:
+                    self.pull_trigger("the script ended with an exception")
+            if self.mode is not None:
+                self.recorded_seconds += time.perf_counter() - self.step_began
             self.dead = True
             self.remove_hooks()
             self.write_rank("failed" if self.error else "recording" if stopped else "complete")
             writer.close()
-            say("rank %d: %d tensors of the steps %s, %s, in %s; recording took %.2f s"
-                % (self.rank, writer.tensors, self.options.steps, readable_size(writer.position), self.options.out, self.cost))
+            if self.options.plan:
+                self.say_plan()
+            else:
+                say(self.summary())
         except Exception as problem:
             say("the recording of rank %d is incomplete: %s: %s" % (self.rank, type(problem).__name__, problem))
+
+    def summary(self):
+        """One line at the end: what was recorded, how large it is, what it cost, what is missing."""
+        writer, details = self.writer, self.writer.details
+        kinds = ["%d %s" % (details[detail], {"full": "full"}.get(detail, "as " + detail)) for detail in DETAILS if details[detail]]
+        parts = ["rank %d: %d tensors%s of %s, %s, in %s"
+                 % (self.rank, writer.tensors, " (%s)" % ", ".join(kinds) if details and set(details) != {"full"} else "",
+                    "the steps %s" % self.selection.steps if self.selection.ranges else "no selected step", readable_size(writer.position),
+                    self.options.out)]
+        if self.triggers:
+            parts.append("the flight recorder wrote %s" % ", ".join("step %d (%s)" % (t["step"], t["why"]) for t in self.triggers))
+        parts.append("recording took %.2f s of %.2f s" % (self.cost, max(self.cost, self.recorded_seconds)))
+        if self.budget is not None and self.budget.dropped:
+            kinds = collections.Counter("%s of %s" % (after, what.rpartition("/")[0]) for what, (_, after) in self.budget.dropped.items())
+            parts.append("to stay within --budget, only the %s: names in rank.json"
+                         % ", ".join("%s (%d names)" % item for item in sorted(kinds.items())))
+        missing = self.calls_run - self.calls_recorded
+        if missing:
+            parts.append("%d of %d module calls were not seen whole" % (missing, self.calls_run))
+        if self.missed:
+            parts.append("not observed: " + "; ".join(sorted({what for what, _ in self.missed})[:3])
+                         + (" and more: see rank.json" if len(self.missed) > 3 else ""))
+        return "; ".join(parts)
 
     def after_fork(self):
         """In a forked child: the files belong to the parent."""
         self.lock = threading.RLock()
         if self.writer is not None:
             self.dead = True
+            if self.selection.ring:                               # a signal here is no message for the parent
+                with contextlib.suppress(ValueError, OSError):
+                    signal.set_wakeup_fd(-1)
+
+    # -- the flight recorder
+
+    def pull_trigger(self, why):
+        """Write the steps that are kept in memory, and the rest of this one as it comes."""
+        if not self.selection.ring or self.writer is None or not self.writer.files or self.options.plan:
+            return
+        if len(self.triggers) == MAX_TRIGGERS:
+            self.miss("further triggers of the flight recorder", "it has written %d times" % MAX_TRIGGERS)
+            return
+        held = [(step, entries) for step, entries in self.ring if entries]
+        self.ring.clear()
+        self.writer.captured = None
+        for _, entries in held:
+            self.writer.release(entries)
+        self.triggers.append({"step": self.step, "why": self.masker.text(why), "steps": [step for step, _ in held]})
+        say("rank %d, step %d: %s; the flight recorder wrote %s"
+            % (self.rank, self.step, self.masker.text(why), "the steps %s" % ", ".join(str(step) for step, _ in held) if held else "nothing new"))
+        self.write_rank("recording")
+
+    def watch(self, name, value):
+        """A loss or gradient norm: outside its band, or not finite, it triggers the flight recorder."""
+        kind = re.sub(r"#\d+$", "", name)
+        if not self.selection.ring or kind not in ("loss", "grad_norm") and kind not in self.selection.bands:
+            return
+        if not math.isfinite(value):
+            if kind == "loss" or not self.scaling:                # a loss scaler looks for its scale by infinite gradients
+                self.pull_trigger("%s is %s" % (name, plain(value)))
+            return
+        low, high = self.selection.bands.get(kind) or self.usual(name)
+        if not low <= value <= high:
+            self.pull_trigger("%s %.6g is outside %.6g to %.6g" % (name, value, low, high))
+        self.history[name].append(value)
+
+    def usual(self, name):
+        """The band of a number without --band: around the median of its last values, BAND_WIDTH times as wide as their usual deviation."""
+        past = sorted(self.history[name])
+        if len(past) < BAND_VALUES:
+            return -math.inf, math.inf
+        middle = past[len(past) // 2]
+        spread = max(sorted(abs(value - middle) for value in past)[len(past) // 2], abs(middle) * 0.05)
+        return middle - BAND_WIDTH * spread, middle + BAND_WIDTH * spread
+
+    def watch_signals(self):
+        """SIGUSR1 asks for the ring. A thread does it, because the main thread may hang in a collective and run no handler."""
+        if not self.selection.ring or not hasattr(signal, "SIGUSR1") or threading.current_thread() is not threading.main_thread():
+            return
+        receive, send = os.pipe()
+        os.set_blocking(send, False)
+        before = signal.getsignal(signal.SIGUSR1)
+        former = signal.set_wakeup_fd(send, warn_on_full_buffer=False)
+        if former != -1:                                          # the script's event loop has it: the handler must do
+            signal.set_wakeup_fd(former, warn_on_full_buffer=False)
+        ref, owner = weakref.ref(self), os.getpid()
+
+        def asked():
+            session = ref()
+            if session is not None and not session.dead and os.getpid() == owner:
+                with session.lock:
+                    session.pull_trigger("SIGUSR1")
+
+        def handler(number, frame):
+            if former != -1:
+                threading.Thread(target=asked, daemon=True).start()
+            if callable(before):
+                before(number, frame)
+
+        def wait():
+            while True:
+                number = os.read(receive, 1)
+                if number == bytes([signal.SIGUSR1]):
+                    asked()
+
+        signal.signal(signal.SIGUSR1, handler)
+        if former == -1:
+            threading.Thread(target=wait, name="forkpoint signals", daemon=True).start()
 
     # -- records
 
     def put(self, tensor, phase, kind, module, micro=True, held=False, missing=None, **fields):
-        """Write one tensor; returns its digest. With `held`, the record waits until it is known whether the tensor is the loss; with `missing`, it
-        says why there is no value."""
+        """Write one tensor; returns its record, if there is one now. With `held`, the record waits until it is known whether the tensor is the
+        loss; with `missing`, it says why there is no value."""
         try:
             return self.put_or_raise(tensor, phase, kind, module, micro, held, missing, fields)
         except OSError:
@@ -1273,6 +1981,9 @@ class Session:
         if dtype not in DTYPES:
             self.miss("%s of %s" % (kind, module), "dtype %s" % dtype)
             return None
+        detail = self.selection.detail(self.mode, self.step, phase, kind, module, fields.get("param"), fields.get("slot"))
+        if detail == "none":
+            return None
         with torch.no_grad():
             host, why = (None, missing) if missing else on_host(tensor)
             record = {"step": self.step}
@@ -1285,10 +1996,12 @@ class Session:
                 record.setdefault(name, value)
             if why:
                 self.miss("%s of %s" % (kind, module or "the root"), why)
+            if host is not None and self.budget is not None and self.mode == "selected":
+                detail = self.budget.admit(record, detail, *planned_bytes(record, host))
             if held and host is not None:
-                self.held.append((weakref.ref(tensor), record, host.clone()))
+                self.held.append((weakref.ref(tensor), record, host.clone(), detail))
                 return None
-            return self.writer.tensor(record, host, why)
+            return self.writer.tensor(record, host, detail, why)
 
     def put_parameter(self, tensor, parameter, phase, kind, micro=False, slot=None):
         placement = self.placement_of(parameter.full_name)
@@ -1306,16 +2019,18 @@ class Session:
     def release_held(self, loss=()):
         """Write the outputs that were held back, except those that are the loss: they are its record."""
         held, self.held = self.held, []
-        for ref, record, host in held:
+        for ref, record, host, detail in held:
             tensor = ref()
             if tensor is None or not any(tensor is root for root in loss):
-                self.writer.tensor(record, host)
+                self.writer.tensor(record, host, detail)
 
     def scalar(self, name, value, micro=False):
         line = {"step": self.step}
         if micro:
             line["micro"] = self.micro
-        line.update(name=name, value=float(value))
+        value = float(value)
+        line.update(name=name, value=value)
+        self.watch(name, value)
         if self.writer is None:
             self.early.append(line)
         else:
@@ -1349,7 +2064,7 @@ class Session:
     @guarded
     def batch_fetched(self, loader, batch, ids):
         self.advance()
-        if self.step >= self.options.end or self.capturing():
+        if self.selection.over(self.step) or self.capturing():
             return
         tensors = named_slots(batch)
         if tensors:
@@ -1430,8 +2145,10 @@ class Session:
         if fresh:
             self.names.refresh()
             self.hook_parameters()
-            if self.names.sharded:
-                self.missed["local gradients under FSDP", "it reduces them before a parameter has them"] = 1
+            if self.names.flat:
+                self.missed["local gradients under FullyShardedDataParallel", "it reduces them before a parameter has them"] = 1
+            if self.names.spread:
+                self.watch_spread([living for _, living in fresh])
             for wrapper in [ref() for ref in self.names.ddp[len(self.ddp_options):]]:
                 self.ddp_options.append(ddp_options(wrapper, self.comm_hooks.get(id(wrapper))))
         for root, living in fresh:
@@ -1440,6 +2157,71 @@ class Session:
             self.put_buffers(living, "start")
         if module is not None:
             self.names.root_of(module).used_in = self.step
+
+    # -- parameters that are spread over ranks (DTensor)
+
+    def watch_spread(self, roots):
+        """FSDP2 puts whole parameters into its modules for the time of a call: their gradients are the local ones. And a module's own hooks
+        turn what tensor parallelism computed into plain tensors: a global hook sees it before."""
+        compiled = any(type(module).__name__ == "OptimizedModule" for root in roots for module in root.modules())
+        if compiled:
+            self.miss("local gradients and placements of activations", "hooks would change what the compiler makes of the modules")
+            return
+        ref = weakref.ref(self)
+        if not self.spread_hooks:
+            def seen(module, args, output):
+                session = ref()
+                if session is not None and not session.dead:
+                    session.spread_output(module, output)
+            self.spread_hooks.append(torch.nn.modules.module.register_module_forward_hook(seen))
+        for module in {id(m): m for root in roots for m in root.modules()}.values():
+            if any(cls.__name__ == "FSDPModule" for cls in type(module).__mro__):
+                self.whole_owners.update(id(m) for m in module.modules())
+
+        def called(module, args):
+            session = ref()
+            if session is not None and not session.dead:
+                session.hook_whole_parameters(module)
+
+        for root in roots:
+            for module in root.modules():
+                if id(module) in self.whole_owners and module._parameters and module not in self.spread_modules:
+                    self.spread_modules.add(module)
+                    self.spread_hooks.append(module.register_forward_pre_hook(called))
+
+    @guarded
+    def hook_whole_parameters(self, module):
+        if not self.recording or self.in_backward:
+            return
+        paths, ref = self.names.paths(module), weakref.ref(self)
+        for name, tensor in module._parameters.items():
+            if tensor is None or hasattr(tensor, "_local_tensor") or not tensor.requires_grad or not tensor.is_leaf or not paths:
+                continue
+            known = self.whole_parameters.get(id(tensor))
+            if known is not None and known.ref() is tensor:
+                continue
+            self.whole_parameters[id(tensor)] = parameter = Parameter(tensor, paths[0], name)
+
+            def hook(gradient, parameter=parameter):
+                session = ref()
+                if session is not None and not session.dead:
+                    session.parameter_gradient(parameter, gradient)
+
+            parameter.hook = tensor.register_hook(hook)
+
+    @guarded
+    def spread_output(self, module, output):
+        frame = self.local.stack[-1] if self.local.stack else None
+        if frame is not None and frame.module is module and self.recording:
+            frame.spread = [(tensor._local_tensor, sharding_of(tensor)) for _, tensor in tensors_in(output) if hasattr(tensor, "_local_tensor")]
+
+    @staticmethod
+    def spread_as(frame, tensor):
+        """How an output is spread that is the local part of what the module computed; {} where it was redistributed since, or never was."""
+        for local, sharding in frame.spread or ():
+            if local is tensor or local.shape == tensor.shape and storage_of(local) is not None and storage_of(local) == storage_of(tensor):
+                return sharding
+        return {}
 
     def put_parameters(self, root, phase):
         for tensor in root.parameters():
@@ -1481,7 +2263,7 @@ class Session:
         self.originals.setdefault(frame.path, []).append(frame.original)
         self.call_line(frame)
         for slot, tensor, value in inputs:
-            frame.original.digests.append(self.put(value, "forward", "input", frame.path, call=frame.call, slot=slot))
+            frame.original.inputs.append(self.put(value, "forward", "input", frame.path, call=frame.call, slot=slot))
             self.put_edges(tensor, frame.path, frame.call, slot)
         self.calls_recorded += 1
 
@@ -1517,7 +2299,7 @@ class Session:
                     self.hook_output(tensor, frame, slot)
                 continue
             maybe_loss = tensor.numel() == 1 and tensor.requires_grad and tensor.is_floating_point()
-            self.put(tensor, "forward", "output", frame.path, call=frame.call, slot=slot, held=maybe_loss)
+            self.put(tensor, "forward", "output", frame.path, call=frame.call, slot=slot, held=maybe_loss, **self.spread_as(frame, tensor))
             self.flow.produce(tensor, (frame.path, frame.call, slot))
             if self.hook_output(tensor, frame, slot):
                 frame.original.hooked = True
@@ -1568,9 +2350,7 @@ class Session:
             frame.skipped = True
             return self.push(frame)
         inputs = call_slots(args, kwargs)
-        hosts = [(slot, tensor) + on_host(tensor) for slot, tensor in inputs]
-        digests = [hashlib.sha256(bytes_of(host)).hexdigest() if host is not None else None for _, _, host, _ in hosts]
-        frame.original = original = self.original_of(frame.path, parent, digests)
+        frame.original = original = self.original_of(frame.path, parent, [on_host(tensor)[0] for _, tensor in inputs])
         if original is not None:
             original.recomputed = True
             frame.call, frame.parent, frame.parent_call = original.call, original.parent, original.parent_call
@@ -1580,15 +2360,99 @@ class Session:
             self.put(tensor, "backward", "input", frame.path, call=frame.call, slot=slot, recompute=True)
         return self.push(frame)
 
-    def original_of(self, path, parent, digests):
+    def original_of(self, path, parent, hosts):
         """The forward call that is computed again: the one with the same inputs; else by its caller; else the latest."""
         calls = self.originals.get(path, [])
         waiting = [call for call in calls if not call.recomputed] or calls
-        same = [call for call in waiting if call.digests == digests]
+        if len(waiting) == 1:
+            return waiting[0]
+        same = [call for call in waiting if len(call.inputs) == len(hosts)
+                and all(host is not None and same_bits(host, record) for host, record in zip(hosts, call.inputs))]
         if parent is not None:
             below = [call for call in waiting if (call.parent, call.parent_call) == (parent.path, parent.call)]
             return next(iter([call for call in below if call in same] or below or same or waiting), None)
         return (same or waiting or [None])[-1]
+
+    # -- operators
+
+    def operators_around(self, outermost):
+        """What to enter around an outermost module call, a loss function or backward, so that its operators are seen."""
+        if self.options.level != "op" or self.mode != "selected" or self.writer is None or self.dead or self.local.operators:
+            return contextlib.nullcontext()
+        if outermost is not None and any(type(m).__name__ == "OptimizedModule" or getattr(m, "_compiled_call_impl", None) is not None
+                                         for m in outermost.modules()):
+            self.miss("operators of compiled modules", "a compiler that is watched compiles nothing")
+            return contextlib.nullcontext()
+        return self.watched_operators()
+
+    @contextlib.contextmanager
+    def watched_operators(self):
+        self.local.operators = True
+        try:
+            with operator_mode(self):
+                yield
+        finally:
+            self.local.operators = False
+
+    @guarded
+    def operator_called(self, function, args, kwargs):
+        if not self.recording or self.capturing():
+            return None
+        schema, phase = function._schema, "backward" if self.in_backward else "forward"
+        path = self.operator_module(phase)
+        key = (phase, path, schema.name)
+        number, self.operator_counts[key] = self.operator_counts[key], self.operator_counts[key] + 1
+        found = []
+        line = {"type": "op", "step": self.step, "micro": self.micro, "phase": phase, "module": path, "op": schema.name, "schema": str(schema),
+                "call": number, "order": self.writer.order(),
+                "arguments": [operator_value(value, str(place), found) for place, value in enumerate(args)],
+                "keywords": {name: operator_value(value, name, found) for name, value in kwargs.items()}}
+        if schema.name.startswith("aten::") and not only_aliases(schema):
+            for slot, tensor in found:
+                self.put_operand(line, "input", slot, tensor)
+        return line
+
+    @guarded
+    def operator_returned(self, function, line, result):
+        found = []
+        values = result if isinstance(result, (list, tuple)) else [result]
+        line["returns"] = [operator_value(value, str(place), found) for place, value in enumerate(values)]
+        if line["op"].startswith("aten::") and not only_aliases(function._schema):
+            for slot, tensor in found:
+                self.put_operand(line, "output", slot, tensor)
+        self.writer.graph(**line)
+
+    def put_operand(self, line, kind, slot, tensor):
+        name = "%s/%s" % (line["module"], line["op"]) if line["module"] else line["op"]
+        self.put(tensor, line["phase"], kind, name, call=line["call"], slot=slot, level="op")
+
+    def operator_module(self, phase):
+        """Path of the module that an operator belongs to; in backward, that of the forward operator whose autograd node runs."""
+        if phase == "forward":
+            frame = next((frame for frame in reversed(self.local.stack) if frame.recorded and frame.path is not None), None)
+            path = frame.path if frame is not None else ""
+            with contextlib.suppress(AttributeError):
+                self.operator_places[torch.autograd._get_sequence_nr() - 1] = path
+            return path
+        with contextlib.suppress(AttributeError):
+            node = torch._C._current_autograd_node()
+            if node is not None:
+                return self.operator_places.get(node._sequence_nr(), "")
+        return ""
+
+    # -- noise
+
+    def disturbed_batch(self, batch):
+        if self.noise is None or self.dead:
+            return batch
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            return self.noise.batch(batch)
+
+    def disturbed_output(self, module, output):
+        if self.dead or self.local.quiet:
+            return output
+        paths = self.names.paths(module)
+        return self.noise.output(module, paths[0] if paths else "", output, (self.step, self.micro), bool(self.in_backward))
 
     # -- backward
 
@@ -1599,7 +2463,7 @@ class Session:
         self.become_rank()
         if self.dead or self.capturing():
             return
-        roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        roots = [root for root in ([tensors] if isinstance(tensors, torch.Tensor) else tensors) if isinstance(root, torch.Tensor)]   # or edges
         if self.recording:
             self.start()
         self.put_batches(self.batches.consumed_by_loss())
@@ -1609,6 +2473,8 @@ class Session:
                               source=self.sources.caller())
         for number, root in enumerate(roots):
             name = "loss#%d" % number if number else "loss"
+            if self.in_chunk and root.numel() > 1:
+                continue                                          # what a pipeline's stage sends on is no loss
             if self.recording:
                 self.put(root, "forward", "output", name)
                 self.put_edges(root, name, 0, "")
@@ -1624,7 +2490,7 @@ class Session:
             for parameter, gradient in self.gradients.values():
                 self.put_gradient(parameter, gradient)
             self.put_lost_views()
-        self.micro_done = True
+        self.micro_done = not self.in_chunk
 
     @guarded
     def output_gradients(self, gradients, outputs):
@@ -1771,7 +2637,7 @@ class Session:
         for tensor, parameter, fresh in before:
             if tensor.grad is not None and not fresh:
                 host, _ = on_host(tensor.grad)
-                if host is not None and hashlib.sha256(bytes_of(host)).hexdigest() != self.reduced.get(parameter):
+                if host is not None and not same_bits(host, self.reduced.get(parameter)):
                     self.put_parameter(tensor.grad, parameter, "optimizer", "grad")
         self.put_state(optimizer, owned, "@before")
 
@@ -1815,6 +2681,7 @@ class Session:
     def scaled(self, loss, result):
         """GradScaler.scale: remember what the loss was before."""
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and isinstance(result, torch.Tensor) and not self.capturing():
+            self.scaling = True
             self.unscaled[id(result)] = (weakref.ref(result), loss.detach().clone())
 
     @guarded
@@ -1822,6 +2689,7 @@ class Session:
         """GradScaler.step returned; it leaves the optimizer's step out when a gradient is not finite."""
         if self.writer is None:
             return
+        self.scaling = True
         self.scalar(self.numbered("loss_scale"), scaler.get_scale())
         if self.optimizer_steps == steps_before:
             self.scalar(self.numbered("skipped_step"), 1)
@@ -2041,6 +2909,119 @@ def loader_options(loader):
     return {key: value for key, value in values.items() if value is not None}
 
 
+# ------------------------------------------------------------------------------------------------ noise runs
+
+
+def moved_by_one_ulp(tensor):
+    """A copy with every finite element other than 0 moved by one unit in the last place: away from zero where bit 1 of a(index) is set."""
+    flat = tensor.detach().contiguous().reshape(-1)
+    bits = flat.view(getattr(torch, FLOAT_LAYOUT[str(tensor.dtype).replace("torch.", "")][0]))
+    steps = ((fold_weights() & 2) - 1).to(bits.dtype).to(bits.device)
+    steps = steps.repeat(-(-flat.numel() // BLOCK))[:flat.numel()]
+    result = (bits + steps).view(flat.dtype)
+    keep = (flat == 0) | ~torch.isfinite(flat) | ~torch.isfinite(result)
+    return torch.where(keep, flat, result).reshape(tensor.shape)
+
+
+class Noise:
+    """--noise: moves by one ULP what a healthy change of layout rounds otherwise. The one part of the recorder that changes numbers."""
+
+    def __init__(self):
+        self.what, self.tensors = None, 0
+        self.micro, self.module, self.again = None, None, False
+
+    def movable(self, tensor):
+        return isinstance(tensor, torch.Tensor) and str(tensor.dtype).replace("torch.", "") in FLOAT_LAYOUT and tensor.numel() > 0 \
+            and not hasattr(tensor, "_local_tensor")
+
+    def batch(self, value, depth=0):
+        """The batch with its floating-point tensors moved; containers are made anew, because a dataset may own the old ones."""
+        if self.movable(value):
+            self.what, self.tensors = "batch", self.tensors + 1
+            return moved_by_one_ulp(value)
+        if depth < MAX_NESTING:
+            if isinstance(value, dict):
+                new = {key: self.batch(item, depth + 1) for key, item in value.items()}
+                return new if type(value) is dict else self.refilled(value, new)
+            if isinstance(value, tuple) and hasattr(value, "_fields"):
+                return type(value)(*(self.batch(item, depth + 1) for item in value))
+            if type(value) in (list, tuple):
+                return type(value)(self.batch(item, depth + 1) for item in value)
+        return value
+
+    @staticmethod
+    def refilled(value, new):
+        for key, item in new.items():
+            value[key] = item
+        return value
+
+    def output(self, module, path, output, micro, in_backward):
+        """The output of a module call: that of the first one in a micro-step is moved, if no batch was; and again when it is recomputed."""
+        if self.what == "batch" or not self.movable(output):
+            return output
+        if in_backward:
+            if self.again or self.module is None or self.module() is not module:
+                return output
+            self.again = True
+        else:
+            if self.micro == micro or not torch.is_grad_enabled():
+                return output
+            self.micro, self.module, self.again = micro, weakref.ref(module), False
+            self.what, self.tensors = self.what or path or type(module).__name__, self.tensors + 1
+        return output + (moved_by_one_ulp(output) - output.detach())
+
+
+# ------------------------------------------------------------------------------------------------ operators
+
+
+def operator_value(value, slot, found):
+    """An argument as FORMAT.md, section 6.2 writes it; tensors are appended to `found` with their slots."""
+    if isinstance(value, torch.Tensor):
+        found.append((slot, value))
+        return {"tensor": slot}
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, (int, float)):
+        return int(value) if isinstance(value, int) else float(value)
+    if isinstance(value, (list, tuple)):
+        return [operator_value(item, "%s.%d" % (slot, place) if slot else str(place), found) for place, item in enumerate(value)]
+    for kind, name in ((torch.dtype, "dtype"), (torch.device, "device"), (torch.layout, "layout"), (torch.memory_format, "memory_format")):
+        if isinstance(value, kind):
+            return {name: str(value).replace("torch.", "")}
+    if type(value).__name__ == "SymInt":
+        return int(value)
+    return {"other": type(value).__name__}
+
+
+def only_aliases(schema):
+    """Whether an operator returns nothing but views of its inputs, and changes none."""
+    written = [argument for argument in schema.arguments if argument.alias_info is not None and argument.alias_info.is_write]
+    return not written and bool(schema.returns) and all(item.alias_info is not None for item in schema.returns)
+
+
+def operator_mode(session):
+    """A TorchDispatchMode that tells `session` of every operator; to be entered around what is observed."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    numbers_for_tensors = not hasattr(torch, "compiler")          # 1.13 passes Python numbers where the schema says Tensor
+
+    class OperatorMode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, kinds, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            if numbers_for_tensors:
+                args = tuple(torch.scalar_tensor(value, dtype=torch.float64 if isinstance(value, float) else torch.int64)
+                             if isinstance(value, (int, float)) and not isinstance(value, bool) and str(argument.type) == "Tensor" else value
+                             for value, argument in zip(args, function._schema.arguments))
+            if session.dead or session.local.busy or session.local.quiet:
+                return function(*args, **kwargs)
+            line = session.operator_called(function, args, kwargs)
+            result = function(*args, **kwargs)
+            if line is not None:
+                session.operator_returned(function, line, result)
+            return result
+
+    return OperatorMode()
+
+
 # ------------------------------------------------------------------------------------------------ wrappers around PyTorch
 
 
@@ -2073,14 +3054,15 @@ class Patches:
         self.undo = []
 
     def install(self):
-        for part in (self.modules, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp):
+        for part in (self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp,
+                     self.pipelines):
             try:
                 part()
             except Exception as error:                            # a PyTorch that lacks one of them is still worth recording
                 self.session.miss("everything that %s would show" % part.__name__, "%s: %s" % (type(error).__name__, error))
 
     def modules(self):
-        session, local = self.session, self.session.local
+        session, local, ops = self.session, self.session.local, self.session.options.level == "op"
         original = torch.nn.Module.__call__
         is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
         tracing = torch._C._get_tracing_state
@@ -2091,9 +3073,16 @@ class Patches:
                 return original(self, *args, **kwargs)
             frame = session.enter(self, args, kwargs)
             if frame is None:
-                return original(self, *args, **kwargs)
-            try:
                 output = original(self, *args, **kwargs)
+                return output if session.noise is None else session.disturbed_output(self, output)
+            try:
+                if ops and len(local.stack) == 1:
+                    with session.operators_around(self):
+                        output = original(self, *args, **kwargs)
+                else:
+                    output = original(self, *args, **kwargs)
+                if session.noise is not None:
+                    output = session.disturbed_output(self, output)
                 if frame.recorded:
                     session.leave(frame, output)
                 return output
@@ -2101,6 +3090,24 @@ class Patches:
                 session.unwind(frame)
 
         self.replace(torch.nn.Module, "__call__", __call__)
+
+    def losses(self):
+        """At level op: loss functions are seen also where no module calls them."""
+        session = self.session
+        if session.options.level != "op":
+            return
+
+        def make(original):
+            def loss(*args, **kwargs):
+                if session.local.stack or session.in_backward or not torch.is_grad_enabled():
+                    return original(*args, **kwargs)
+                with session.operators_around(None):
+                    return original(*args, **kwargs)
+            return loss
+
+        for name in sorted(vars(torch.nn.functional)):
+            if name.endswith("_loss") or name in ("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"):
+                self.replace_function(torch.nn.functional, name, make)
 
     def autograd(self):
         session = self.session
@@ -2120,7 +3127,8 @@ class Patches:
                 session.enter_backward(tensors)
                 session.in_backward += 1
                 try:
-                    return original(tensors, *args, **kwargs)
+                    with session.operators_around(None):
+                        return original(tensors, *args, **kwargs)
                 finally:
                     session.in_backward -= 1
                     session.leave_backward()
@@ -2268,11 +3276,51 @@ class Patches:
             ids = self.__dict__.get("_forkpoint_ids")
             ids = ids.popleft() if ids and getattr(self, "_in_order", True) else None
             ids = list(ids) if isinstance(ids, (list, tuple)) and all(type(i) is int for i in ids) else None
+            batch = session.disturbed_batch(batch)
             session.batch_fetched(self.__dict__.get("_forkpoint_loader"), batch, ids)
             return batch
 
         for name, new in (("__init__", __init__), ("_reset", _reset), ("_next_index", _next_index), ("__next__", __next__)):
             self.replace(cls, name, new)
+
+    def pipelines(self):
+        """Schedules interleave micro-batches; their stages say which one they run. The module is imported later, if at all."""
+        name = "torch.distributed.pipelining.stage"
+        if name in sys.modules:
+            self.pipeline_stages(sys.modules[name])
+        else:
+            sys.meta_path.insert(0, ImportFinder(name, lambda: self.pipeline_stages(sys.modules[name])))
+
+    def pipeline_stages(self, module):
+        session, cls = self.session, module._PipelineStageBase
+        if session.dead:
+            return
+
+        def make(original):
+            @functools.wraps(original)
+            def run(self, number, *args, **kwargs):
+                session.chunk(number)
+                return original(self, number, *args, **kwargs)
+            return run
+
+        for name in ("forward_one_chunk", "backward_one_chunk"):
+            self.replace(cls, name, make(cls.__dict__[name]))
+        for cls in [cls] + cls.__subclasses__():                      # a pass without values, to learn shapes
+            for name in ("_shape_inference", "_prepare_forward_infra"):
+                if name in cls.__dict__:
+                    self.replace(cls, name, self.unobserved(cls.__dict__[name]))
+
+    def unobserved(self, original):
+        local = self.session.local
+
+        @functools.wraps(original)
+        def run(*args, **kwargs):
+            local.quiet += 1
+            try:
+                return original(*args, **kwargs)
+            finally:
+                local.quiet -= 1
+        return run
 
     def seeds(self):
         session = self.session
@@ -2327,8 +3375,9 @@ class Recorder:
     Under the command line's recorder it joins that recording, so that a script can use it in both cases.
     """
 
-    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False):
-        self.options = Options(out, steps, level, name, overwrite)
+    def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, **selection):
+        """`selection`: modules, ranks, phases, write, every, like, budget, ring, band and noise, as the command line's options."""
+        self.options = Options(out, steps, level, name, overwrite, **selection)
         self.session, self.joined = None, False
 
     def start(self):
@@ -2381,14 +3430,227 @@ class Recorder:
         self.session.user_placement(name, placement)
 
 
-class TorchFinder(importlib.abc.MetaPathFinder):
-    """Calls `installed()` right after PyTorch has been imported, whoever imports it."""
+# ------------------------------------------------------------------------------------------------ reading a bundle
 
-    def __init__(self, installed):
-        self.installed = installed
+
+class Sketch:
+    """What a sketch keeps: `values` of the elements at the flat indices `indices` of this rank's tensor of shape `shape`, and statistics."""
+
+    def __init__(self, record, indices, values):
+        self.record, self.indices, self.values = record, indices, values
+        self.shape, self.stats, self.fold = record["shape"], record.get("stats"), record.get("fold")
+
+    def __repr__(self):
+        return "<sketch of %s: %d elements of shape %s>" % (tensor_name(self.record), self.record["sketch"]["samples"], self.shape)
+
+
+def tensor_name(record):
+    """`phase/kind/name[#call][:slot]`, in a micro-step other than the first `mN/...`."""
+    name = "%s/%s/%s" % (record["phase"], record["kind"], join(record["module"], record.get("param") or ""))
+    name += "#%d" % record["call"] if record.get("call") else ""
+    name += ":" + record["slot"] if record.get("slot") else ""
+    name += "!recompute" if record.get("recompute") else ""
+    return "m%d/%s" % (record["micro"], name) if record.get("micro") else name
+
+
+def zstd_decompressor():
+    """A function (bytes, raw size) -> bytes, from whatever this Python has."""
+    for module in ("compression.zstd", "zstandard", "pyzstd"):
+        try:
+            found = importlib.import_module(module)
+        except ImportError:
+            continue
+        if module == "zstandard":
+            return lambda data, size: found.ZstdDecompressor().decompress(data, max_output_size=size)
+        return lambda data, size: found.decompress(data)
+    from ctypes import util
+    for name in filter(None, (util.find_library("zstd"), "libzstd.so.1")):
+        with contextlib.suppress(OSError, AttributeError, TypeError):
+            function = ctypes.CDLL(name).ZSTD_decompress
+            function.restype, function.argtypes = ctypes.c_size_t, (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
+
+            def decompress(data, size):
+                out = ctypes.create_string_buffer(max(1, size))
+                return out.raw[:size] if function(out, size, bytes(data), len(data)) == size else b""
+            return decompress
+    raise RuntimeError("this tensor is compressed with zstd, which this Python cannot read: pip install zstandard, or install libzstd")
+
+
+class Bundle:
+    """A bundle, opened for reading with open(): `bundle[step, name, rank]` is a tensor.
+
+    `name` is `PHASE/KIND/NAME`, as in "forward/output/layers.0"; a part of it is enough where it is unique ("layers.0.weight" of phase start).
+    `rank` may be left out if there is one rank only. What is returned is a torch.Tensor if PyTorch can be imported, else a numpy array, else a
+    memoryview.
+    """
+
+    def __init__(self, path):
+        path = os.fspath(path)
+        if not os.path.isdir(path) and os.path.isdir(path + ".forkpoint"):
+            path += ".forkpoint"
+        self.path, self.folders = path, rank_folders(path)
+        if not self.folders:
+            raise FileNotFoundError("%s is no bundle: there is no rank folder in it" % path)
+        self.ranks = [int(name[4:]) for name in self.folders]
+        self.records, self.scalars, self.info = {}, {}, {}
+        for rank, folder in zip(self.ranks, self.folders):
+            self.records[rank], self.scalars[rank] = self.lines(folder, "tensors.jsonl"), self.lines(folder, "scalars.jsonl")
+            with contextlib.suppress(OSError, ValueError), io.open(os.path.join(path, folder, "rank.json"), encoding="utf-8") as file:
+                self.info[rank] = json.load(file)
+            if self.info.get(rank, {}).get("version", FORMAT_VERSION)[0] > FORMAT_VERSION[0]:
+                raise ValueError("%s was written in format %s; this file reads %d.x" % (path, self.info[rank]["version"], FORMAT_VERSION[0]))
+        self.decompress = None
+
+    def lines(self, folder, name):
+        result = []
+        with contextlib.suppress(FileNotFoundError), io.open(os.path.join(self.path, folder, name), "rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):                          # a torn last line does not count
+                    with contextlib.suppress(ValueError):
+                        result.append(json.loads(line))
+        return result
+
+    @property
+    def steps(self):
+        return sorted({record["step"] for records in self.records.values() for record in records})
+
+    def names(self, step, rank=None):
+        """Names of all tensors of a step, in the order in which they were made."""
+        records = [record for record in self.records[self.only_rank(rank)] if record["step"] == step]
+        return [tensor_name(record) for record in sorted(records, key=lambda record: record["order"])]
+
+    def only_rank(self, rank):
+        if rank is None:
+            if len(self.ranks) > 1:
+                raise KeyError("%s has the ranks %s: which one?" % (self.path, ", ".join(map(str, self.ranks))))
+            return self.ranks[0]
+        if rank not in self.records:
+            raise KeyError("%s has no rank %s; it has %s" % (self.path, rank, ", ".join(map(str, self.ranks))))
+        return rank
+
+    def record(self, step, name, rank=None):
+        """The record (a dictionary, FORMAT.md section 6) of a tensor."""
+        records = [record for record in self.records[self.only_rank(rank)] if record["step"] == step]
+        if not records:
+            raise KeyError("step %s was not recorded; steps: %s" % (step, ", ".join(map(str, self.steps))))
+        full = [(tensor_name(record), record) for record in records]
+        found = [item for item in full if item[0] == name] or [item for item in full if item[0].endswith("/" + name)]
+        if not found:
+            near = [known for known, _ in full if name.split("/")[-1] in known][:5] or [known for known, _ in full][:5]
+            raise KeyError("step %s has no tensor %s; it has %s, ..." % (step, name, ", ".join(near)))
+        if len(found) > 1:
+            raise KeyError("step %s has several tensors %s: %s" % (step, name, ", ".join(known for known, _ in found[:8])))
+        return found[0][1]
+
+    def __getitem__(self, key):
+        if not isinstance(key, tuple) or len(key) not in (2, 3):
+            raise KeyError("bundle[step, name] or bundle[step, name, rank]")
+        record, rank = self.record(*key), self.only_rank(key[2] if len(key) == 3 else None)
+        if record.get("not_observed"):
+            raise LookupError("%s was not observed: %s" % (tensor_name(record), record["not_observed"]))
+        if record.get("detail", "full") != "full":
+            raise LookupError("only a %s of %s was recorded%s" % (record["detail"], tensor_name(record),
+                                                                  ": use .sketch(step, name, rank)" if record["detail"] == "sketch" else ""))
+        return as_tensor(self.data(record, rank), record["dtype"], record["shape"])
+
+    def sketch(self, step, name, rank=None):
+        """The Sketch of a tensor that was recorded as one. Its indices need PyTorch; without it they are None."""
+        record = self.record(step, name, rank)
+        if "sketch" not in record:
+            raise LookupError("%s was not recorded as a sketch" % tensor_name(record))
+        kept = dict(record, shape=[record["sketch"]["samples"]], **{key: record["sketch"].get(key) for key in ("file", "offset")})
+        values = as_tensor(self.data(kept, self.only_rank(rank)), record["dtype"], kept["shape"])
+        indices = None
+        with contextlib.suppress(ImportError):
+            use_torch()
+            indices = Piece(record["shape"], record.get("global_shape"), record.get("global_offset")).samples()
+        return Sketch(record, indices, values)
+
+    def data(self, record, rank):
+        """The raw bytes of a record."""
+        item = ITEM_SIZES[record["dtype"]]
+        size = item
+        for length in record["shape"]:
+            size *= length
+        if not record.get("file"):
+            if size:
+                raise LookupError("%s has no bytes" % tensor_name(record))
+            return bytearray()
+        if os.path.basename(record["file"]) != record["file"] or record["file"] in ("", ".", ".."):
+            raise ValueError("%s: a bundle's files have plain names" % record["file"])
+        frame_size, result = record.get("frame_size") or 1 << 20, bytearray()
+        with io.open(os.path.join(self.path, "rank%05d" % rank, record["file"]), "rb") as file:
+            file.seek(record["offset"])
+            if (record.get("codec") or "raw") == "raw":
+                stored = [min(frame_size, size - begin) for begin in range(0, size, frame_size)]
+            elif record["codec"] == "zstd":
+                stored = record["frames"]
+                self.decompress = self.decompress or zstd_decompressor()
+            else:
+                raise ValueError("%s: codec %s is unknown to this version" % (tensor_name(record), record["codec"]))
+            for length in stored:
+                frame, raw = file.read(length), min(frame_size, size - len(result))
+                if record.get("codec") == "zstd":
+                    frame = self.decompress(frame, raw)
+                if len(frame) != raw:
+                    raise ValueError("%s: its bytes are damaged, or missing from %s" % (tensor_name(record), record["file"]))
+                result += unshuffled(frame, item) if record.get("filter") == "shuffle" else frame
+        if len(result) != size:
+            raise ValueError("%s: %d bytes are there, %d are needed" % (tensor_name(record), len(result), size))
+        return result
+
+
+ITEM_SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1, "int64": 8, "int32": 4, "int16": 2,
+              "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16}
+
+
+def unshuffled(frame, item):
+    """Undo the filter `shuffle` of one frame."""
+    count, result = len(frame) // item, bytearray(frame)
+    for place in range(item):
+        result[place:count * item:item] = frame[place * count:(place + 1) * count]
+    return result
+
+
+def use_torch():
+    global torch
+    if torch is None:
+        import torch as imported
+        torch = imported
+
+
+def as_tensor(data, dtype, shape):
+    try:
+        use_torch()
+        tensor = torch.empty(shape, dtype=getattr(torch, dtype), device="cpu")
+        if data:
+            ctypes.memmove(tensor.data_ptr(), (ctypes.c_char * len(data)).from_buffer(data), len(data))
+        return tensor
+    except (ImportError, AttributeError):                         # without PyTorch, or one that lacks the type
+        pass
+    names = {"bool": "?", "complex64": "c8", "complex128": "c16"}
+    try:
+        import numpy
+        return numpy.frombuffer(data, dtype=numpy.dtype(names.get(dtype, dtype))).reshape(shape)
+    except (ImportError, TypeError):                              # numpy has no bfloat16
+        pass
+    code = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint8": "B",
+            "bool": "?"}.get(dtype)
+    view = memoryview(data)
+    return view.cast(code, shape) if code and all(shape) and shape else view
+
+
+# ------------------------------------------------------------------------------------------------ before PyTorch is there
+
+
+class ImportFinder(importlib.abc.MetaPathFinder):
+    """Calls `installed()` right after a module has been imported, whoever imports it."""
+
+    def __init__(self, module, installed):
+        self.module, self.installed = module, installed
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        if name != self.module:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -2414,7 +3676,7 @@ def when_torch_is_imported(options):
     if "torch" in sys.modules:
         installed()
     else:
-        sys.meta_path.insert(0, TorchFinder(installed))
+        sys.meta_path.insert(0, ImportFinder("torch", installed))
 
 
 # ------------------------------------------------------------------------------------------------ child processes
@@ -2488,7 +3750,7 @@ def children_recorded(options, environment):
     site = os.path.join(parent, ".%s.site-%s-%d" % (name, socket.gethostname(), os.getpid()))
     try:
         os.makedirs(site, exist_ok=True)
-        with open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
+        with io.open(os.path.join(site, "sitecustomize.py"), "w", encoding="utf-8") as file:
             file.write(SITECUSTOMIZE)
     except OSError as error:
         raise UsageError("cannot write to %s: %s" % (parent, error.strerror)) from None
@@ -2522,7 +3784,7 @@ def run_command(options, command):
                 break
             except KeyboardInterrupt:                             # the terminal has sent it to the command as well
                 continue
-    if not rank_folders(options.out):
+    if not options.plan and not rank_folders(options.out):
         say("nothing was recorded: no process below the command trained with PyTorch")
     return 128 - status if status < 0 else status
 
@@ -2548,7 +3810,7 @@ def script_code(arguments, as_module):
     if os.path.isdir(path):
         raise UsageError("%s is a folder; to record a command, put -- before it" % path)
     try:
-        with open(path, "rb") as file:
+        with io.open(path, "rb") as file:
             source = file.read()
     except OSError as error:
         hint = "; to record a command, put -- before it" if shutil.which(path) else ""
@@ -2582,7 +3844,8 @@ def run_script(options, arguments, as_module):
     failed = error if not isinstance(error, SystemExit) or error.code else None
     rank, _ = rank_from_environment()
     if active is not None:
-        if active.writer is None and (rank is not None or not rank_folders(options.out)):
+        wanted = not options.plan and options.selection.has_rank(rank or 0)
+        if active.writer is None and wanted and (rank is not None or not rank_folders(options.out)):
             say("nothing was recorded: no training forward or backward ran in this process")
         active.close(failed)
     elif rank is not None or not rank_folders(options.out):
@@ -2597,7 +3860,7 @@ def run_script(options, arguments, as_module):
 
 def split_arguments(argv):
     """(our options, "script" or "module" or "command" or None, what follows)."""
-    with_value = ("--out", "-o", "--steps", "--level", "--name")
+    with_value = ("--out", "-o", "--level", "--name") + tuple("--" + name for name in Selection.OPTIONS)
     position = 0
     while position < len(argv):
         argument = argv[position]
@@ -2624,25 +3887,62 @@ def main(argv=None):
                "  %(prog)s --out runs/one train.py --lr 0.1\n"
                "  %(prog)s --out runs/two --steps 0:2 -- torchrun --nproc_per_node 2 train.py --lr 0.1\n")
     parser.add_argument("-o", "--out", metavar="RUN", required=True, help="folder of the bundle; .forkpoint is added to it")
-    parser.add_argument("--steps", default="0:3", metavar="A:B",
-                        help="record the tensors of steps A to B-1, counted from 0 (default: 0:3); scalars are recorded in all steps")
-    parser.add_argument("--level", default="module", metavar="LEVEL", help="module: inputs, outputs and gradients of modules (default)")
+    chosen = parser.add_argument_group("what is recorded")
+    chosen.add_argument("--steps", metavar="LIST",
+                        help="steps whose tensors are recorded: half-open ranges and single ones, counted from 0, such as 0:3,100 (default: 0:3, or "
+                             "none with --ring or --every); scalars are recorded in all steps")
+    chosen.add_argument("--level", default="module", metavar="LEVEL",
+                        help="module: inputs, outputs and gradients of modules (default); op: every operator of forward and backward too")
+    chosen.add_argument("--modules", metavar="REGEX", help="only modules whose path matches somewhere, and their parameters; batch and loss always")
+    chosen.add_argument("--ranks", metavar="LIST", help="only these ranks, such as 0,3 or 0:4; the others leave nothing")
+    chosen.add_argument("--phases", metavar="LIST", help="only these phases: %s" % ", ".join(PHASES))
+    chosen.add_argument("--write", action="append", default=[], metavar="[PATTERN=]DETAIL",
+                        help="how much is written of the tensors whose name matches: full, sketch (statistics and up to 4096 elements), digest, "
+                             "fold (a sum over all bits) or none. PATTERN may hold * and ?, and one with a / is matched with PHASE/KIND/NAME; "
+                             "batches stay full unless data/batch/ is named. The last match counts. Repeatable: --write sketch "
+                             "--write 'layers.0.*=full' --write 'optimizer/*=digest'")
+    chosen.add_argument("--like", metavar="BUNDLE", help="record exactly the tensors, steps and details that another bundle has")
+    chosen.add_argument("--every", metavar="N", help="also at every N-th step: folds of batch, parameters and reduced gradients, for long runs")
+    chosen.add_argument("--budget", metavar="SIZE",
+                        help="limit for all ranks together, such as 4GiB: what does not fit is sketched only, by name, alike on all ranks, "
+                             "and listed")
+    chosen.add_argument("--plan", action="store_true",
+                        help="run two training steps, print what recording would take, by step and rank, and end there; nothing is written")
+    flight = parser.add_argument_group("flight recorder")
+    flight.add_argument("--ring", metavar="N",
+                        help="keep sketches of the last N steps in memory and write them when a loss or gradient norm is not finite or leaves its "
+                             "band, on SIGUSR1, or when the script ends with an exception")
+    flight.add_argument("--band", action="append", default=[], metavar="NAME=LOW:HIGH",
+                        help="band of loss, grad_norm or another scalar (default: around the median of the last values). Repeatable")
     parser.add_argument("--name", help="name of the run (default: the name of the folder)")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing recording")
+    parser.add_argument("--noise", action="store_true",
+                        help="disturb the training by one unit in the last place, in each batch or else in the first activations: a noise run, for "
+                             "forkpoint-cli compare --noise; the bundle says so")
     parser.add_argument("--version", action="version", version=VERSION)
     own, kind, rest = split_arguments(sys.argv[1:] if argv is None else argv)
     given = parser.parse_args(own)
     if kind is None or not rest:
         parser.error("what is to be recorded? Give a script, -m MODULE, or -- COMMAND")
     try:
-        options = Options(given.out, given.steps, given.level, given.name, given.overwrite)
-        claim_output(options)
+        if given.like and given.steps:
+            raise UsageError("--like and --steps contradict each other: the other bundle says which steps")
+        steps = given.steps or ("none" if given.ring or given.every else "0:3")
+        options = Options(given.out, steps, given.level, given.name, given.overwrite, noise=given.noise, plan=given.plan,
+                          **{name: getattr(given, name) for name in Selection.OPTIONS if name != "steps"})
+        if not options.plan:
+            claim_output(options)
         if kind == "command":
             sys.exit(run_command(options, rest))
         run_script(options, rest, kind == "module")
     except UsageError as error:
         say(error)
         sys.exit(2)
+
+
+def open(path):
+    """Open a bundle for reading: forkpoint_recorder.open("runs/a.forkpoint")[0, "forward/output/head", 0] is a tensor."""
+    return Bundle(path)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,38 @@ class RecordTest(CommandLineTest):
         self.assertEqual((result.status, self.rank()["run"], self.rank()["steps"]), (0, "a name", "1:2"), result)
         self.assertEqual(run_cli("info", self.folder / "run").stdout.splitlines()[0], "a name")
 
+    def test_sketches_digests_and_folds_are_compared(self):
+        wide = TRAIN.replace("Linear(2, 1)", "Linear(200, 100)").replace("ones(3, 2)", "full((3, 200), float(sys.argv[1]))").replace("import sys, torch", "import sys, torch; torch.manual_seed(0)")
+        script = self.script(wide)
+        for name, options, value in (("full", ["--ring", "2", "--steps", "0:1"], "1"), ("same", ["--write", "sketch", "--steps", "0:1"], "1"),
+                                     ("other", ["--write", "sketch", "--steps", "0:1"], "1.5"), ("folds", ["--write", "fold", "--steps", "0:1"], "1"),
+                                     ("otherfolds", ["--write", "fold", "--steps", "0:1"], "1.5"), ("like", ["--like", str(self.folder / "same")], "1")):
+            result = self.record(*options, "--", PYTHON, script, value, out=name)
+            self.assertEqual(result.status, 0, result)
+            self.assertEqual(run_cli("verify", self.folder / name).status, 0)
+
+        def compare(a, b):
+            result = run_cli("compare", self.folder / a, self.folder / b, "--json", self.folder / "out.json")
+            pairs = {pair["id"]: pair for pair in json.loads((self.folder / "out.json").read_text(encoding="utf-8"))["pairs"]}
+            return result, pairs
+        result, pairs = compare("same", "like")
+        self.assertTrue(result.stdout.startswith("IDENTICAL"), result)
+        self.assertNotIn("sample", result.stdout)                # equal folds: nothing had to be estimated
+        result, pairs = compare("full", "same")
+        self.assertEqual(result.status, 0, result)
+        weight = pairs["s0/start/param/weight"]
+        self.assertEqual((weight["severity"], weight["metrics"]["sampled"], weight["metrics"]["count"]), ("noise", 4096, 4096))
+        self.assertIn("compared on a sample", result.stdout)
+        result, pairs = compare("same", "other")
+        self.assertEqual(result.status, 1, result)
+        gradient = pairs["s0/backward/grad/weight"]
+        self.assertEqual((gradient["severity"], gradient["metrics"]["sampled"]), ("divergent", 4096))
+        self.assertAlmostEqual(gradient["metrics"]["best_scale"], 1.5, places=6)
+        result, pairs = compare("folds", "otherfolds")
+        self.assertEqual((pairs["s0/start/param/weight"]["severity"], pairs["s0/reduce/grad/weight"]["severity"]), ("identical", "unmatched"))
+        self.assertIn("only a fold was recorded", " ".join(result.stdout.split()))
+        self.assertRegex(run_cli("info", self.folder / "same").stdout, r"detail +\d+ full, \d+ sketch")
+
     def test_an_existing_recording_is_not_replaced_unasked(self):
         script = self.script("open('started', 'w')\n" + TRAIN)
         self.assertEqual(self.record("--", PYTHON, script).status, 0)

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 import sys
 
 ITEM_SIZE = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1, "int64": 8, "int32": 4, "int16": 2,
@@ -20,6 +21,42 @@ RECORDS = {("start", "param"): ("param",), ("start", "buffer"): ("param",), ("da
            ("backward", "input"): ("micro",), ("backward", "output"): ("micro",), ("reduce", "grad"): ("param",),
            ("optimizer", "grad"): ("param",), ("optimizer", "optimizer_state"): ("param",), ("optimizer", "param"): ("param",),
            ("optimizer", "buffer"): ("param",)}
+WORD_BITS = (1 << 64) - 1
+
+
+def mix(n):
+    n = (n + 0x9E3779B97F4A7C15) & WORD_BITS
+    n = ((n ^ (n >> 30)) * 0xBF58476D1CE4E5B9) & WORD_BITS
+    n = ((n ^ (n >> 27)) * 0x94D049BB133111EB) & WORD_BITS
+    return n ^ (n >> 31)
+
+
+def weight(n):
+    return (mix(n % 65536) | 1) * (mix((1 << 32) + n // 65536) | 1)
+
+
+def fold(data, dtype, indices):
+    """The fold of little-endian bytes whose elements have these global indices."""
+    item = ITEM_SIZE[dtype]
+    size = min(item, 4)
+    words = struct.unpack("<%d%s" % (len(data) // size, {1: "b", 2: "h", 4: "i"}[size]), data)
+    per = item // size
+    return "%016x" % (sum(weight(indices[k // per] * per + k % per) * word for k, word in enumerate(words)) & WORD_BITS)
+
+
+def sample_positions(count):
+    if count <= 4096:
+        return list(range(count))
+    begin = [k * count // 4096 for k in range(4097)]
+    return [begin[k] + mix(k) % (begin[k + 1] - begin[k]) for k in range(4096)]
+
+
+def global_indices(shape, whole, offset):
+    """Global index of each element of a piece, in the piece's order."""
+    indices = [0]
+    for size, total, start in zip(shape, whole, offset):
+        indices = [index * total + start + place for index in indices for place in range(size)]
+    return indices
 
 
 def refuse(constant):
@@ -121,7 +158,7 @@ class Check:
         self.keys(where, value, {"format": str, "version": list, "run": str, "world_size": int, "rank": int, "status": str},
                   {"run_id": str, "attempt": int, "created": str, "command": list, "producer": dict, "error": str, "steps": str,
                    "coordinates": dict, "device": str, "environment": dict, "flags": dict, "config": dict, "seeds": dict,
-                   "process_groups": list, "code": dict, "coverage": dict})
+                   "process_groups": list, "code": dict, "coverage": dict, "selection": dict, "noise": dict, "triggers": list})
         self.version(where, value)
         if value.get("format") != "forkpoint-rank" or value.get("status") not in ("recording", "complete", "failed"):
             self.wrong(where, "format %r, status %r" % (value.get("format"), value.get("status")))
@@ -137,6 +174,7 @@ class Check:
         extra = set(os.listdir(os.path.join(self.bundle, folder))) - {"rank.json", "graph.jsonl", "scalars.jsonl", "tensors.jsonl", "tensors-0000.bin"}
         if extra:
             self.wrong(folder, "holds %s" % sorted(extra))
+        self.ring = bool((value.get("selection") or {}).get("ring"))
         orders = collections.Counter()
         graph = self.graph(folder, orders)
         self.scalars(folder)
@@ -147,6 +185,7 @@ class Check:
 
     def graph(self, folder, orders):
         modules, calls, backwards, edges, ties = {}, {}, [], [], []
+        self.operators = set()
         last = -1
         for where, line in self.lines(folder + "/graph.jsonl"):
             kind = line.pop("type", None)
@@ -177,7 +216,7 @@ class Check:
                 if line.get("source") and not re.fullmatch(r"[^/].*:\d+", line["source"]):
                     self.wrong(where, "source %r" % line["source"])
                 orders[line.get("order")] += 1
-                if line.get("order", -1) <= last:
+                if line.get("order", -1) <= last and not self.ring:    # the flight recorder writes late
                     self.wrong(where, "order %r after %r" % (line.get("order"), last))
                 last = line.get("order", last)
             elif kind == "edge":
@@ -185,6 +224,14 @@ class Check:
                 for end in ("from", "to"):
                     self.keys(where, line.get(end, {}), {"module": str, "call": int, "slot": str})
                 edges.append((where, line))
+            elif kind == "op":
+                self.keys(where, line, {"step": int, "micro": int, "phase": str, "module": str, "op": str, "schema": str, "call": int, "order": int,
+                                        "arguments": list, "keywords": dict, "returns": list})
+                key = (line.get("step"), line.get("micro"), line.get("phase"), line.get("module"), line.get("op"), line.get("call"))
+                if key in self.operators or not str(line.get("schema")).startswith(str(line.get("op"))):
+                    self.wrong(where, "operator %r twice, or schema %r" % (key, line.get("schema")))
+                self.operators.add(key)
+                orders[line.get("order")] += 1
             elif kind == "tie":
                 self.keys(where, line, {"names": list})
                 ties.append(line.get("names"))
@@ -218,14 +265,15 @@ class Check:
         for where, line in self.lines(folder + "/tensors.jsonl"):
             self.keys(where, line, {"id": int, "step": int, "phase": str, "kind": str, "module": str, "order": int, "dtype": str, "shape": list},
                       {"micro": int, "level": str, "param": str, "call": int, "slot": str, "global_shape": list, "global_offset": list,
-                       "placement": list, "recompute": bool, "sample_ids": list, "not_observed": str, "stats": dict, "digest": str, "fold": str,
+                       "placement": list, "recompute": bool, "sample_ids": list, "not_observed": str, "stats": dict, "digest": str, "fold": str, "detail": str,
+                       "sketch": dict,
                        "file": str, "offset": int, "codec": str, "filter": str, "frame_size": int, "frames": list})
             if line.get("id") in ids or line.get("id", -1) < 0:
                 self.wrong(where, "id %r" % line.get("id"))
             ids.add(line.get("id"))
             orders[line.get("order")] += 1
             self.record(where, line, modules, calls)
-            key = tuple(line.get(k) or 0 for k in ("step", "micro", "phase", "kind", "module", "param", "call", "slot", "recompute"))
+            key = tuple(line.get(k) or 0 for k in ("step", "micro", "phase", "kind", "level", "module", "param", "call", "slot", "recompute"))
             if key in seen:
                 self.wrong(where, "recorded twice: %r" % (key,))
             seen.add(key)
@@ -233,6 +281,12 @@ class Check:
 
     def record(self, where, line, modules, calls):
         phase, kind, module = line.get("phase"), line.get("kind"), line.get("module")
+        if line.get("level") == "op":
+            path, _, name = str(module).rpartition("/")
+            key = (line.get("step"), line.get("micro"), phase, path, name, line.get("call") or 0)
+            if key not in self.operators or kind not in ("input", "output"):
+                self.wrong(where, "%s of an operator that is not in the graph: %r" % (kind, key))
+            return
         expected = RECORDS.get((phase, kind))
         if expected is None:
             self.wrong(where, "kind %r in phase %r" % (kind, phase))
@@ -275,8 +329,15 @@ class Check:
             if line.get("digest") or line.get("file"):
                 self.wrong(where, "not observed, yet with bytes")
             return
-        if not re.fullmatch(r"[0-9a-f]{64}", line.get("digest", "")):
+        detail = line.get("detail", "full")
+        if detail not in ("full", "sketch", "digest", "fold"):
+            self.wrong(where, "detail %r" % detail)
+            return
+        if (detail in ("full", "digest") or "digest" in line) and not re.fullmatch(r"[0-9a-f]{64}", line.get("digest", "")):
             self.wrong(where, "digest %r" % line.get("digest"))
+            return
+        if detail != "full":
+            self.less_than_bytes(where, line, detail, data)
             return
         if "file" not in line:
             if size:
@@ -290,6 +351,37 @@ class Check:
             self.wrong(where, "the digest is not the bytes'")
         if places.setdefault(line["digest"], offset) != offset:
             self.wrong(where, "the same bytes are stored twice")
+
+    def less_than_bytes(self, where, line, detail, data):
+        """FORMAT.md, section 6.1."""
+        if "file" in line or "offset" in line or not re.fullmatch(r"[0-9a-f]{16}", line.get("fold", "")):
+            self.wrong(where, "a %s with bytes, or fold %r" % (detail, line.get("fold")))
+        if (detail == "sketch") != ("sketch" in line):
+            self.wrong(where, "detail %s, sketch %r" % (detail, line.get("sketch")))
+            return
+        if detail != "sketch":
+            return
+        sketch, shape = line["sketch"], line["shape"]
+        self.keys(where, sketch, {"samples": int}, {"file": str, "offset": int, "zeros": int, "exponents": dict})
+        whole, offset = line.get("global_shape") or shape, line.get("global_offset") or [0] * len(shape)
+        count = local = 1
+        for size, piece in zip(whole, shape):
+            count, local = count * size, local * piece
+        indices = global_indices(shape, whole, offset) if local <= 200000 else None
+        kept = [index for index in sample_positions(count) if indices is None or index in set(indices)] if whole != shape else sample_positions(count)
+        size = sketch["samples"] * ITEM_SIZE[line["dtype"]]
+        if sketch["samples"] != len(kept):
+            self.wrong(where, "%d samples, not %d" % (sketch["samples"], len(kept)))
+        if (size > 0) != ("file" in sketch) or size and (sketch["file"] != "tensors-0000.bin" or sketch["offset"] % 64 or sketch["offset"] + size > len(data)):
+            self.wrong(where, "samples at %r" % sketch)
+            return
+        if len(kept) == local and indices and sorted(indices) == indices:      # nothing is left out
+            if fold(data[sketch["offset"]:sketch["offset"] + size], line["dtype"], indices) != line["fold"]:
+                self.wrong(where, "the fold is not the elements'")
+        counts = (sketch.get("exponents") or {}).get("counts", [])
+        stats = line.get("stats") or {}
+        if "zeros" in sketch and sum(counts) + sketch["zeros"] + stats.get("nan", 0) + stats.get("inf", 0) != local:
+            self.wrong(where, "the exponents of %r do not add up to %d" % (sketch, local))
 
 
 def check(bundle):

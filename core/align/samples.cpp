@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/align/samples.h"
+
+#include "core/bundle/sketch.h"
+#include "core/tensor/gather_source.h"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+
+namespace forkpoint::align {
+
+namespace {
+
+/// Where samples lie in a tensor, in the order in which their values come.
+struct Places {
+    Shape shape;
+    std::vector<std::int64_t> indices;
+    bool consistent = true;
+};
+
+/// The same elements in a tensor of another shape, moved by `offset` along `dim`.
+std::vector<std::int64_t> moved(const std::vector<std::int64_t>& indices, const Shape& from, const Shape& to, std::size_t dim, std::int64_t offset)
+{
+    std::vector<std::int64_t> out;
+    out.reserve(indices.size());
+    for (const auto index : indices) {
+        std::int64_t rest = index, result = 0, stride = 1;
+        for (std::size_t d = from.size(); d-- > 0;) {
+            result += (rest % from[d] + (d == dim ? offset : 0)) * stride;
+            rest /= from[d];
+            stride *= to[d];
+        }
+        out.push_back(result);
+    }
+    return out;
+}
+
+Places join(Join how, std::size_t dim, const std::vector<Places>& parts)
+{
+    if (how != Join::Concat || parts.size() == 1) {
+        Places out = parts.front();
+        for (const auto& part : parts) { // a sum has the elements that all summands have at the same places
+            out.consistent = out.consistent && part.consistent && (how != Join::Sum || (part.indices == out.indices && part.shape == out.shape));
+        }
+        return out;
+    }
+    Places out;
+    out.shape = parts.front().shape;
+    out.consistent = dim < out.shape.size();
+    for (std::size_t i = 1; i < parts.size() && out.consistent; ++i) {
+        out.shape[dim] += parts[i].shape[dim];
+        out.consistent = parts[i].consistent;
+    }
+    std::int64_t offset = 0;
+    for (const auto& part : parts) {
+        if (!out.consistent) {
+            break;
+        }
+        const auto own = moved(part.indices, part.shape, out.shape, dim, offset);
+        out.indices.insert(out.indices.end(), own.begin(), own.end());
+        offset += part.shape[dim];
+    }
+    return out;
+}
+
+Places placesOf(const Assembly& assembly)
+{
+    std::vector<Places> perMicro;
+    for (const auto& row : assembly.parts) {
+        std::vector<Places> perRank;
+        for (const auto& part : row) {
+            perRank.push_back({ part.record->shape, bundle::sampleIndices(*part.record), true });
+        }
+        perMicro.push_back(join(assembly.ranks, static_cast<std::size_t>(assembly.dim), perRank));
+    }
+    Places whole = join(assembly.micros, 0, perMicro);
+    if (whole.consistent && !assembly.order.empty() && assembly.samples > 0) {
+        std::vector<std::int64_t> inverse(assembly.order.size());
+        for (std::size_t i = 0; i < assembly.order.size(); ++i) {
+            inverse[static_cast<std::size_t>(assembly.order[i])] = static_cast<std::int64_t>(i);
+        }
+        const std::int64_t block = std::max<std::int64_t>(1, elementCount(whole.shape).value_or(0) / assembly.samples);
+        for (auto& index : whole.indices) {
+            index = inverse[static_cast<std::size_t>(index / block)] * block + index % block;
+        }
+    }
+    return whole;
+}
+
+Result<TensorSourcePtr> partSamples(const bundle::Bundle& bundle, const Part& part)
+{
+    if (part.record->sketch && !part.record->bytes) {
+        return bundle.samples(*part.rank, *part.record);
+    }
+    auto source = bundle.source(*part.rank, *part.record);
+    return source ? gatherSource(std::move(*source), bundle::sampleIndices(*part.record)) : source;
+}
+
+} // namespace
+
+bool isSampled(const Assembly& assembly)
+{
+    return std::any_of(assembly.parts.begin(), assembly.parts.end(), [](const auto& row) {
+        return std::any_of(row.begin(), row.end(), [](const Part& part) { return part.record->detail != bundle::Detail::Full && !part.record->bytes; });
+    });
+}
+
+std::vector<std::int64_t> commonSamples(const std::vector<const Assembly*>& assemblies)
+{
+    std::optional<std::vector<std::int64_t>> common;
+    for (const auto* assembly : assemblies) {
+        if (!isSampled(*assembly)) {
+            continue;
+        }
+        auto places = placesOf(*assembly);
+        if (!places.consistent) {
+            return {};
+        }
+        std::sort(places.indices.begin(), places.indices.end());
+        if (common) {
+            std::vector<std::int64_t> both;
+            std::set_intersection(common->begin(), common->end(), places.indices.begin(), places.indices.end(), std::back_inserter(both));
+            common = std::move(both);
+        } else {
+            common = std::move(places.indices);
+        }
+    }
+    return common.value_or(std::vector<std::int64_t> {});
+}
+
+Result<TensorSourcePtr> openAt(const bundle::Bundle& bundle, const Assembly& assembly, const std::vector<std::int64_t>& indices)
+{
+    if (!isSampled(assembly)) {
+        auto whole = open(bundle, assembly);
+        return whole ? gatherSource(std::move(*whole), indices) : whole;
+    }
+    const auto places = placesOf(assembly);
+    std::unordered_map<std::int64_t, std::int64_t> position;
+    for (std::size_t i = 0; i < places.indices.size(); ++i) {
+        position.emplace(places.indices[i], static_cast<std::int64_t>(i));
+    }
+    std::vector<std::int64_t> wanted;
+    for (const auto index : indices) {
+        const auto found = position.find(index);
+        if (found == position.end() || !places.consistent) {
+            return fail(ErrorCode::NotFound, "the sketches keep no common elements");
+        }
+        wanted.push_back(found->second);
+    }
+    auto joined = openParts(bundle, assembly, 0, partSamples);
+    return joined ? gatherSource(std::move(*joined), std::move(wanted)) : joined;
+}
+
+std::optional<std::uint64_t> foldOf(const Assembly& assembly)
+{
+    if (const auto* record = assembly.soleRecord()) {
+        return record->globalShape.empty() || record->globalShape == record->shape ? record->fold : std::nullopt;
+    }
+    if (assembly.parts.size() != 1 || assembly.ranks != Join::Concat || assembly.weight != 1 || !assembly.order.empty()) {
+        return std::nullopt;
+    }
+    std::uint64_t sum = 0;
+    std::int64_t elements = 0;
+    for (const auto& part : assembly.parts.front()) {
+        if (!part.record->fold || part.record->globalShape != assembly.shape) {
+            return std::nullopt;
+        }
+        sum += *part.record->fold;
+        elements += elementCount(part.record->shape).value_or(0);
+    }
+    return elements == elementCount(assembly.shape) ? std::optional(sum) : std::nullopt;
+}
+
+} // namespace forkpoint::align

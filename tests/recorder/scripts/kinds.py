@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: 2026 The Forkpoint authors
+"""Trains a small network three steps in one of the ways in which people launch and shard training, and writes losses and parameters bit for bit.
+
+    kinds.py KIND RESULT            RESULT.RANK with several ranks
+"""
+import hashlib
+import json
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+import torch.nn.functional as F
+
+STEPS = 3
+kind, result = sys.argv[1:3]
+rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+
+
+class Block(nn.Module):
+    def __init__(self, size=8):
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(size), nn.Linear(size, 2 * size), nn.Linear(2 * size, size)
+
+    def forward(self, x):
+        return x + self.down(F.gelu(self.up(self.norm(x))))
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(Block(), Block(), nn.Linear(8, 4))
+
+
+def batch(step, rows=8):
+    generator = torch.Generator().manual_seed(100 + step)
+    return torch.randn(rows, 6, 8, generator=generator), torch.randn(rows, 6, 4, generator=generator)
+
+
+def loop(model, parameters=None, share=slice(None), clip=False, optimizer=None):
+    optimizer = optimizer or torch.optim.Adam(parameters if parameters is not None else model.parameters(), lr=0.01)
+    losses = []
+    for step in range(STEPS):
+        x, y = batch(step)
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x[share]), y[share])
+        loss.backward()
+        if clip:
+            nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def mesh(axis):
+    from torch.distributed.device_mesh import init_device_mesh
+    return init_device_mesh("cpu", (world,), mesh_dim_names=(axis,))
+
+
+def fsdp1():
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    model = FullyShardedDataParallel(network(), use_orig_params=True, device_id=torch.device("cpu"))
+    return model, loop(model, share=slice(rank, None, world))
+
+
+def fsdp2():
+    from torch.distributed.fsdp import fully_shard
+    model, devices = network(), mesh("dp")
+    for block in model[:2]:
+        fully_shard(block, mesh=devices)
+    fully_shard(model, mesh=devices)
+    return model, loop(model, share=slice(rank, None, world))
+
+
+def tensor(sequence=False):
+    from torch.distributed.tensor.parallel import ColwiseParallel, PrepareModuleInput, RowwiseParallel, SequenceParallel, parallelize_module
+    from torch.distributed.tensor import Replicate, Shard
+    model, devices = network(), mesh("tp")
+    for block in model[:2]:
+        if sequence:
+            parallelize_module(block, devices, {"norm": SequenceParallel(), "up": ColwiseParallel(input_layouts=Shard(1)),
+                                                "down": RowwiseParallel(output_layouts=Shard(1), use_local_output=False)})
+        else:
+            parallelize_module(block, devices, {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    if sequence:
+        parallelize_module(model, devices, {"0": PrepareModuleInput(input_layouts=Replicate(), desired_input_layouts=Shard(1), use_local_output=False),
+                                            "2": ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate())})
+    return model, loop(model)
+
+
+def pipeline(schedule="ScheduleGPipe"):
+    from torch.distributed import pipelining
+    whole = network()
+    part = nn.Sequential(whole[0]) if rank == 0 else nn.Sequential(whole[1], whole[2])
+    x, y = batch(0)
+    stage = pipelining.PipelineStage(part, rank, world, torch.device("cpu"))
+    steps = getattr(pipelining, schedule)(stage, n_microbatches=4, loss_fn=F.mse_loss)
+    optimizer = torch.optim.Adam(part.parameters(), lr=0.01)
+    losses = []
+    for step in range(STEPS):
+        x, y = batch(step)
+        optimizer.zero_grad()
+        parts = []
+        steps.step(x) if rank == 0 else steps.step(target=y, losses=parts)
+        optimizer.step()
+        losses += [part.item() for part in parts]
+    return part, losses
+
+
+def in_backward():
+    """Each parameter has an optimizer, which steps as soon as its gradient is there."""
+    model = network()
+    optimizers = {p: torch.optim.SGD([p], lr=0.1, momentum=0.9) for p in model.parameters()}
+
+    def update(p):
+        optimizers[p].step()
+        optimizers[p].zero_grad()
+
+    for p in model.parameters():
+        p.register_post_accumulate_grad_hook(update)
+    losses = []
+    for step in range(STEPS):
+        x, y = batch(step)
+        loss = F.mse_loss(model(x), y)
+        loss.backward()
+        losses.append(loss.item())
+    return model, losses
+
+
+def saved_hooks():
+    """What autograd saves is packed away and computed again from less."""
+    model = network()
+
+    def pack(saved):
+        return saved.detach().clone().numpy() if saved.dtype == torch.float32 and not isinstance(saved, nn.Parameter) else saved
+
+    def unpack(packed):
+        return packed if isinstance(packed, torch.Tensor) else torch.from_numpy(packed)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return model, loop(model, clip=True)
+
+
+def accelerate():
+    from accelerate import Accelerator
+    accelerator = Accelerator(cpu=True)
+    torch.manual_seed(0)
+    model = network()
+    data = torch.utils.data.TensorDataset(*(torch.cat(parts) for parts in zip(*(batch(step) for step in range(STEPS)))))
+    model, optimizer, loader = accelerator.prepare(model, torch.optim.Adam(model.parameters(), lr=0.01),
+                                                   torch.utils.data.DataLoader(data, batch_size=8 // world))
+    losses = []
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), y)
+        accelerator.backward(loss)
+        accelerator.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+        losses.append(loss.item())
+    return model, losses
+
+
+def lightning():
+    import lightning.pytorch as pl
+
+    class Task(pl.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net, self.losses = network(), []
+
+        def training_step(self, rows, number):
+            loss = F.mse_loss(self.net(rows[0]), rows[1])
+            self.losses.append(loss.item())
+            return loss
+
+        def configure_optimizers(self):
+            return torch.optim.Adam(self.parameters(), lr=0.01)
+
+    task = Task()
+    data = torch.utils.data.TensorDataset(*(torch.cat(parts) for parts in zip(*(batch(step) for step in range(STEPS)))))
+    trainer = pl.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer.fit(task, torch.utils.data.DataLoader(data, batch_size=8))
+    return task, task.losses
+
+
+KINDS = {"fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
+         "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward, "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning}
+
+
+def digest(model):
+    bits = hashlib.sha256()
+    for parameter in model.parameters():
+        parameter = getattr(parameter, "_local_tensor", parameter).detach()
+        bits.update(bytes(parameter.reshape(-1).contiguous().view(torch.uint8).tolist()))
+    bits.update(bytes(torch.get_rng_state().tolist()))
+    return bits.hexdigest()
+
+
+def main():
+    if world > 1:
+        dist.init_process_group("gloo")
+    model, losses = KINDS[kind]()
+    with open(result + (".%d" % rank if world > 1 else ""), "w") as file:
+        json.dump([[loss.hex() for loss in losses], digest(model)], file)
+    if world > 1:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def spawned(place, port):
+    global rank, world, kind
+    os.environ.update(RANK=str(place), WORLD_SIZE="2", LOCAL_RANK=str(place), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    rank, world = place, 2
+    KINDS["spawn"] = ddp
+    main()
+
+
+def ddp():
+    model = nn.parallel.DistributedDataParallel(network())
+    return model, loop(model, share=slice(rank, None, world))
+
+
+if __name__ == "__main__":
+    if kind == "spawn":
+        torch.multiprocessing.spawn(spawned, (sys.argv[3],), nprocs=2)
+    else:
+        main()
