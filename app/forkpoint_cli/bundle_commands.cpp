@@ -17,7 +17,7 @@ void addInfo(CLI::App& app, Run& run)
 {
     auto* command = app.add_subcommand("info", "Say what a bundle, a file of tensors or a folder of such files holds.");
     const auto path = std::make_shared<std::string>();
-    command->add_option("RUN", *path, "bundle, file or folder")->required();
+    command->add_option("RUN", *path, "bundle (a folder, or a ZIP archive of one), file or folder of files")->required();
     command->callback([path, &run] {
         run = [path] {
             const auto bundle = import::openRun(*path);
@@ -34,7 +34,7 @@ void addVerify(CLI::App& app, Run& run)
 {
     auto* command = app.add_subcommand("verify", "Read a bundle completely and check every digest. Exit status 1 if something is damaged.");
     const auto path = std::make_shared<std::string>();
-    command->add_option("RUN", *path, "bundle")->required();
+    command->add_option("RUN", *path, "bundle: a folder, or a ZIP archive of one")->required();
     command->callback([path, &run] {
         run = [path] {
             ConsoleProgress progress;

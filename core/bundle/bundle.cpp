@@ -63,19 +63,19 @@ Result<TensorSourcePtr> Bundle::source(const RankData& rank, const TensorRecord&
 
 Result<TensorSourcePtr> Bundle::samples(const RankData& rank, const TensorRecord& record) const
 {
-    const SketchRecord sketch = record.sketch.value_or(SketchRecord{});
+    const SketchRecord sketch = record.sketch ? *record.sketch : SketchRecord{};
     return sourceOf(rank, record, sketch.bytes, {sketch.samples});
 }
 
 Result<TensorSourcePtr> Bundle::sourceOf(const RankData& rank, const TensorRecord& record, const std::optional<Extent>& bytes,
                                          const Shape& shape) const
 {
-    const std::string label = rank.folder.filename().string();
+    const auto label = [&rank] { return rank.folder.filename().string(); };
     const RankData* own = this->rank(rank.rank);
-    if (!own || own->folder != rank.folder)
-        return fail(ErrorCode::Usage, fmt::format("rank {} does not belong to the run {}", rank.rank, m_name), label);
+    if (own != &rank && (!own || own->folder != rank.folder))
+        return fail(ErrorCode::Usage, fmt::format("rank {} does not belong to the run {}", rank.rank, m_name), label());
     if (!record.notObserved.empty())
-        return fail(ErrorCode::NotFound, fmt::format("{} was not observed: {}", describe(record), shownText(record.notObserved)), label);
+        return fail(ErrorCode::NotFound, fmt::format("{} was not observed: {}", describe(record), shownText(record.notObserved)), label());
     if (m_sources)
         return m_sources->open(rank, record);
     if (!bytes) {
@@ -85,10 +85,10 @@ Result<TensorSourcePtr> Bundle::sourceOf(const RankData& rank, const TensorRecor
             return fail(ErrorCode::NotFound,
                         fmt::format("of {} only a {} was recorded: record it with --write full to see its values", describe(record),
                                     bundle::name(record.detail)),
-                        label);
+                        label());
         return fail(ErrorCode::NotFound,
                     fmt::format("{} was recorded without its bytes, or they are damaged: see the bundle's problems", describe(record)),
-                    label);
+                    label());
     }
     auto file = m_files->open(rank.folder, bytes->file);
     if (!file)

@@ -16,7 +16,7 @@
 
 namespace forkpoint::bundle {
 
-class OpenFiles;
+class BundleFiles;
 
 /// Something wrong in a bundle that did not stop reading: what, where, and what it means for the reader.
 struct Problem {
@@ -63,7 +63,7 @@ struct ForeignRun {
 /// nothing is written.
 class Bundle {
 public:
-    /// Opens `path`: a bundle folder, with or without its suffix `.forkpoint`, or one rank's folder. Fails with NotFound, NotABundle (says
+    /// Opens `path`: a bundle folder, with or without its suffix `.forkpoint`, one rank's folder, or a ZIP archive of either. Fails with NotFound, NotABundle (says
     /// what it found and how to make a bundle), Unreadable, Unsupported (newer major version), Corrupt (no rank can be read), Cancelled.
     /// Everything less is a Problem. A problem of Level::Note loses no data.
     static Result<std::shared_ptr<const Bundle>> open(const std::filesystem::path& path, Progress* progress = nullptr,
@@ -99,7 +99,7 @@ private:
     nlohmann::json m_info;
     std::vector<RankData> m_ranks;
     std::vector<Problem> m_problems;
-    std::shared_ptr<OpenFiles> m_files;
+    std::shared_ptr<BundleFiles> m_files;
     std::shared_ptr<const RecordSources> m_sources; ///< of a foreign run, instead of m_files
 };
 

@@ -49,7 +49,7 @@ std::uint64_t nextOwner()
 /// Raw bytes, unfiltered: element i lies at offset + i * item size.
 class PlainSource final : public TensorSource {
 public:
-    PlainSource(std::shared_ptr<OpenFiles> files, std::filesystem::path folder, Extent extent, DType dtype, Shape shape)
+    PlainSource(std::shared_ptr<BundleFiles> files, std::filesystem::path folder, Extent extent, DType dtype, Shape shape)
         : m_files(std::move(files))
         , m_folder(std::move(folder))
         , m_extent(std::move(extent))
@@ -96,7 +96,7 @@ private:
         return *to;
     }
 
-    std::shared_ptr<OpenFiles> m_files;
+    std::shared_ptr<BundleFiles> m_files;
     std::filesystem::path m_folder;
     Extent m_extent;
     DType m_dtype;
@@ -106,7 +106,7 @@ private:
 /// Frames that must be opened (decompressed, unshuffled) before an element can be used.
 class FramedSource final : public TensorSource {
 public:
-    FramedSource(std::shared_ptr<OpenFiles> files, std::filesystem::path folder, Extent extent, DType dtype, Shape shape)
+    FramedSource(std::shared_ptr<BundleFiles> files, std::filesystem::path folder, Extent extent, DType dtype, Shape shape)
         : m_files(std::move(files))
         , m_folder(std::move(folder))
         , m_extent(std::move(extent))
@@ -209,7 +209,7 @@ private:
         return *to;
     }
 
-    std::shared_ptr<OpenFiles> m_files;
+    std::shared_ptr<BundleFiles> m_files;
     std::filesystem::path m_folder;
     Extent m_extent;
     DType m_dtype;
@@ -264,7 +264,7 @@ std::string extentProblem(const Extent& extent, DType dtype, const Shape& shape,
     return {};
 }
 
-TensorSourcePtr extentSource(std::shared_ptr<OpenFiles> files, std::filesystem::path folder, Extent extent, DType dtype, Shape shape)
+TensorSourcePtr extentSource(std::shared_ptr<BundleFiles> files, std::filesystem::path folder, Extent extent, DType dtype, Shape shape)
 {
     if (extent.codec == Codec::Raw && extent.filter == Filter::None)
         return std::make_shared<PlainSource>(std::move(files), std::move(folder), std::move(extent), dtype, std::move(shape));

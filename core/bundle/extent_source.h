@@ -25,6 +25,6 @@ std::uint64_t storedBytes(const Extent& extent, DType dtype, const Shape& shape)
 
 /// The tensor in `folder`/`extent.file`. The extent must have passed extentProblem. Raw bytes are read as they are needed; compressed or
 /// shuffled ones by frames, of which each ReadBuffer keeps the last.
-TensorSourcePtr extentSource(std::shared_ptr<OpenFiles> files, std::filesystem::path folder, Extent extent, DType dtype, Shape shape);
+TensorSourcePtr extentSource(std::shared_ptr<BundleFiles> files, std::filesystem::path folder, Extent extent, DType dtype, Shape shape);
 
 } // namespace forkpoint::bundle

@@ -2,19 +2,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/bundle/json_fields.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace forkpoint::bundle {
 
 using simdjson::dom::element;
 
+namespace {
+
+std::uint64_t tagOf(std::string_view key)
+{
+    const auto at = [&](std::size_t i) { return static_cast<std::uint64_t>(static_cast<unsigned char>(key[i])); };
+    const std::size_t size = key.size();
+    return size == 0 ? 0 : size << 24 | at(0) << 16 | at(size / 2) << 8 | at(size - 1);
+}
+
+} // namespace
+
+std::vector<JsonFields::Memory>& JsonFields::spares()
+{
+    thread_local std::vector<Memory> spares;
+    return spares;
+}
+
 JsonFields::JsonFields(simdjson::dom::object object, std::string prefix)
     : m_prefix(std::move(prefix))
 {
-    for (const simdjson::dom::key_value_pair field : object) {
-        if (!field.value.is_null())
-            m_fields.push_back(field);
+    if (std::vector<Memory>& spare = spares(); !spare.empty()) {
+        m_memory = std::move(spare.back());
+        spare.pop_back();
     }
+    m_memory.tags.clear();
+    m_memory.fields.clear();
+    for (const simdjson::dom::key_value_pair field : object) {
+        if (field.value.is_null())
+            continue;
+        m_memory.tags.push_back(tagOf(field.key));
+        m_memory.fields.push_back(field);
+    }
+}
+
+JsonFields::~JsonFields()
+{
+    constexpr std::size_t kSpares = 8;
+    constexpr std::size_t kKept = 4096; // entries; what more a strange line had goes back
+    const std::size_t entries = std::max(m_memory.fields.capacity(), m_memory.numbers.capacity());
+    if (entries > 0 && entries <= kKept && spares().size() < kSpares)
+        spares().push_back(std::move(m_memory));
 }
 
 void JsonFields::complain(std::string problem)
@@ -30,9 +65,10 @@ std::string JsonFields::keyName(std::string_view key) const
 
 std::optional<element> JsonFields::find(std::string_view key) const
 {
-    for (const simdjson::dom::key_value_pair& field : m_fields) {
-        if (field.key == key)
-            return field.value;
+    const std::uint64_t tag = tagOf(key);
+    for (std::size_t i = 0; i < m_memory.tags.size(); ++i) {
+        if (m_memory.tags[i] == tag && m_memory.fields[i].key == key)
+            return m_memory.fields[i].value;
     }
     return std::nullopt;
 }
@@ -136,15 +172,28 @@ double JsonFields::number(std::string_view key)
 
 std::vector<std::int64_t> JsonFields::integers(std::string_view key)
 {
-    return require(key) ? integersOr(key) : std::vector<std::int64_t>{};
+    const std::span<const std::int64_t> found = numbers(key);
+    return {found.begin(), found.end()};
 }
 
 std::vector<std::int64_t> JsonFields::integersOr(std::string_view key)
 {
-    std::vector<std::int64_t> integers;
+    const std::span<const std::int64_t> found = numbersOr(key);
+    return {found.begin(), found.end()};
+}
+
+std::span<const std::int64_t> JsonFields::numbers(std::string_view key)
+{
+    return require(key) ? numbersOr(key) : std::span<const std::int64_t>{};
+}
+
+std::span<const std::int64_t> JsonFields::numbersOr(std::string_view key)
+{
     const std::optional<element> value = find(key);
     if (!value)
-        return integers;
+        return {};
+    std::vector<std::int64_t>& integers = m_memory.numbers;
+    integers.clear();
     simdjson::dom::array array;
     bool good = value->get(array) == simdjson::SUCCESS;
     if (good) {
@@ -199,32 +248,30 @@ std::optional<JsonFields> JsonFields::objectOr(std::string_view key)
         complain(fmt::format("{} is not an object", keyName(key)));
         return std::nullopt;
     }
-    return JsonFields(object, fmt::format("{}{}.", m_prefix, key));
+    return JsonFields(object, m_prefix + std::string(key) + ".");
 }
 
-std::vector<JsonFields> JsonFields::objectsOr(std::string_view key)
+void JsonFields::eachObjectOr(std::string_view key, const std::function<void(JsonFields&)>& visit)
 {
-    std::vector<JsonFields> objects;
     const std::optional<element> value = find(key);
     if (!value)
-        return objects;
+        return;
     simdjson::dom::array array;
     bool good = value->get(array) == simdjson::SUCCESS;
     if (good) {
+        std::size_t index = 0;
         for (const element item : array) {
             simdjson::dom::object object;
             if (item.get(object) != simdjson::SUCCESS) {
                 good = false;
                 break;
             }
-            objects.emplace_back(object, fmt::format("{}{}[{}].", m_prefix, key, objects.size()));
+            JsonFields fields(object, fmt::format("{}{}[{}].", m_prefix, key, index++));
+            visit(fields);
         }
     }
-    if (!good) {
+    if (!good)
         complain(fmt::format("{} is not a list of objects", keyName(key)));
-        return {};
-    }
-    return objects;
 }
 
 } // namespace forkpoint::bundle

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <simdjson.h>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,9 @@ namespace forkpoint::bundle {
 class JsonFields {
 public:
     explicit JsonFields(simdjson::dom::object object, std::string prefix = {});
+    JsonFields(JsonFields&&) noexcept = default;
+    JsonFields& operator=(JsonFields&&) noexcept = default;
+    ~JsonFields();
 
     bool ok() const { return m_problem.empty(); }
     const std::string& problem() const { return m_problem; }
@@ -37,16 +42,26 @@ public:
     double number(std::string_view key); ///< also the strings "NaN", "Infinity", "-Infinity"
     std::vector<std::int64_t> integers(std::string_view key);
     std::vector<std::int64_t> integersOr(std::string_view key); ///< empty if absent
+    std::span<const std::int64_t> numbers(std::string_view key);   ///< as integers(), in memory of this object until its next list
+    std::span<const std::int64_t> numbersOr(std::string_view key); ///< as integersOr(), likewise
     std::vector<std::string> texts(std::string_view key);
     std::optional<JsonFields> objectOr(std::string_view key); ///< its problems must be passed on with complain()
-    std::vector<JsonFields> objectsOr(std::string_view key);
+    void eachObjectOr(std::string_view key, const std::function<void(JsonFields&)>& visit); ///< likewise; none if absent
 
 private:
     std::optional<simdjson::dom::element> find(std::string_view key) const;
     std::optional<simdjson::dom::element> require(std::string_view key);
     std::string keyName(std::string_view key) const;
 
-    std::vector<simdjson::dom::key_value_pair> m_fields;
+    /// Memory that objects hand on from one to the next: a line takes a few microseconds, which allocations would double.
+    struct Memory {
+        std::vector<std::uint64_t> tags; ///< of the keys: length, and some characters; most keys are told apart by these alone
+        std::vector<simdjson::dom::key_value_pair> fields;
+        std::vector<std::int64_t> numbers;
+    };
+    static std::vector<Memory>& spares();
+
+    Memory m_memory;
     std::string m_prefix;
     std::string m_problem;
 };

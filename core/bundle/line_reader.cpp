@@ -8,10 +8,26 @@
 
 namespace forkpoint::bundle {
 
-LineReader::LineReader(std::shared_ptr<const OpenFile> file)
-    : m_file(std::move(file))
-    , m_window((256u << 10) + simdjson::SIMDJSON_PADDING)
+namespace {
+
+constexpr std::uint64_t kBeyond = 64u << 10; ///< read at a time of the last line, which may end beyond the part
+
+} // namespace
+
+LineReader::LineReader()
+    : m_window((256u << 10) + simdjson::SIMDJSON_PADDING)
 {
+}
+
+void LineReader::open(std::shared_ptr<const OpenFile> file, std::uint64_t begin, std::uint64_t end)
+{
+    m_file = std::move(file);
+    m_begin = m_end = m_searched = 0;
+    m_skipFirst = begin > 0;
+    m_position = m_skipFirst ? begin - 1 : 0; // a line begins at `begin` if a line ends just before it
+    m_partEnd = end;
+    m_number = 0;
+    m_text = {};
 }
 
 Result<void> LineReader::fill()
@@ -25,7 +41,8 @@ Result<void> LineReader::fill()
     if (m_end + simdjson::SIMDJSON_PADDING == m_window.size())
         m_window.resize(2 * m_window.size());
     const std::size_t space = m_window.size() - simdjson::SIMDJSON_PADDING - m_end;
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(space, m_file->size() - m_position));
+    const std::uint64_t part = m_position < m_partEnd ? m_partEnd - m_position : kBeyond;
+    const auto size = static_cast<std::size_t>(std::min({std::uint64_t{space}, part, m_file->size() - m_position}));
     if (Result<void> done = m_file->readAt(m_position, std::as_writable_bytes(std::span(m_window.data() + m_end, size))); !done)
         return done;
     m_position += size;
@@ -33,35 +50,55 @@ Result<void> LineReader::fill()
     return {};
 }
 
-Result<LineReader::Event> LineReader::next()
+Result<bool> LineReader::endLine()
 {
-    bool tooLong = false;
-    m_text = {};
+    m_tooLong = false;
     while (true) {
         const char* begin = m_window.data() + m_searched;
         if (const void* found = m_end > m_searched ? std::memchr(begin, '\n', m_end - m_searched) : nullptr) {
-            const auto end = static_cast<std::size_t>(static_cast<const char*>(found) - m_window.data());
-            m_text = {m_window.data() + m_begin, end - m_begin};
-            m_begin = m_searched = end + 1;
-            ++m_number;
-            return tooLong || m_text.size() > kMaxLine ? Event::TooLong : Event::Line;
+            m_lineEnd = static_cast<std::size_t>(static_cast<const char*>(found) - m_window.data());
+            m_tooLong = m_tooLong || m_lineEnd - m_begin > kMaxLine;
+            return true;
         }
         m_searched = m_end;
-        if (m_position == m_file->size()) {
-            m_text = {m_window.data() + m_begin, m_end - m_begin};
-            m_begin = m_end;
-            if (m_text.empty() && !tooLong)
-                return Event::End;
-            ++m_number;
-            return Event::Torn;
-        }
-        if (tooLong || m_end - m_begin > kMaxLine) {
-            tooLong = true;
+        if (m_position == m_file->size())
+            return false;
+        if (m_tooLong || m_skipFirst || m_end - m_begin > kMaxLine) {
+            m_tooLong = true;
             m_begin = m_end; // forget it, and go on to its end
         }
         if (Result<void> filled = fill(); !filled)
             return tl::unexpected(std::move(filled.error()));
     }
+}
+
+Result<LineReader::Event> LineReader::next()
+{
+    m_text = {};
+    if (m_skipFirst) {
+        const Result<bool> ended = endLine();
+        if (!ended)
+            return tl::unexpected(ended.error());
+        m_skipFirst = false;
+        m_begin = m_searched = *ended ? m_lineEnd + 1 : m_end;
+    }
+    if (lineStart() >= m_partEnd)
+        return Event::End;
+    const Result<bool> ended = endLine();
+    if (!ended)
+        return tl::unexpected(ended.error());
+    if (!*ended) {
+        m_text = {m_window.data() + m_begin, m_end - m_begin};
+        m_begin = m_end;
+        if (m_text.empty() && !m_tooLong)
+            return Event::End;
+        ++m_number;
+        return Event::Torn;
+    }
+    m_text = {m_window.data() + m_begin, m_lineEnd - m_begin};
+    m_begin = m_searched = m_lineEnd + 1;
+    ++m_number;
+    return m_tooLong ? Event::TooLong : Event::Line;
 }
 
 } // namespace forkpoint::bundle

@@ -6,35 +6,14 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace forkpoint::bundle {
 
 namespace {
 
-std::string reason(int error)
-{
-    return std::generic_category().message(error);
-}
-
-/// A descriptor that closes itself.
-struct Descriptor {
-    int value = -1;
-    explicit Descriptor(int descriptor)
-        : value(descriptor)
-    {
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor()
-    {
-        if (value >= 0)
-            ::close(value);
-    }
-    int release() { return std::exchange(value, -1); }
-};
+using files::Descriptor;
+using files::reason;
 
 tl::unexpected<Error> openFailure(int error, const std::string& label)
 {
@@ -55,47 +34,7 @@ bool isPlainName(std::string_view name)
                         [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-OpenFile::OpenFile(int descriptor, std::uint64_t size, std::string label)
-    : m_descriptor(descriptor)
-    , m_size(size)
-    , m_label(std::move(label))
-{
-}
-
-OpenFile::~OpenFile()
-{
-    ::close(m_descriptor);
-}
-
-std::uint64_t OpenFile::currentSize() const
-{
-    struct stat info = {};
-    if (::fstat(m_descriptor, &info) != 0 || info.st_size < 0)
-        return 0;
-    return static_cast<std::uint64_t>(info.st_size);
-}
-
-Result<void> OpenFile::readAt(std::uint64_t offset, std::span<std::byte> to) const
-{
-    std::size_t done = 0;
-    while (done < to.size()) {
-        const ssize_t got = ::pread(m_descriptor, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail(ErrorCode::Unreadable, fmt::format("cannot be read at byte {}: {}", offset + done, reason(errno)), m_label);
-        if (got == 0) {
-            return fail(ErrorCode::Truncated,
-                        fmt::format("ends at byte {}, {} bytes earlier than needed: it has shrunk since it was opened", offset + done,
-                                    to.size() - done),
-                        m_label);
-        }
-        done += static_cast<std::size_t>(got);
-    }
-    return {};
-}
-
-Result<std::shared_ptr<const OpenFile>> openFile(const std::filesystem::path& root, const std::filesystem::path& folder,
+Result<OpenFilePtr> openFile(const std::filesystem::path& root, const std::filesystem::path& folder,
                                                  const std::string& name)
 {
     const bool inRoot = folder == root;
@@ -114,36 +53,45 @@ Result<std::shared_ptr<const OpenFile>> openFile(const std::filesystem::path& ro
     Descriptor file(::openat(inRoot ? top.value : sub.value, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (file.value < 0)
         return openFailure(errno, label);
-    struct stat info = {};
-    if (::fstat(file.value, &info) != 0)
-        return openFailure(errno, label);
-    if (!S_ISREG(info.st_mode))
-        return fail(ErrorCode::Corrupt, S_ISDIR(info.st_mode) ? "is a folder, not a file" : "is no regular file", label);
-    return std::make_shared<OpenFile>(file.release(), static_cast<std::uint64_t>(std::max<off_t>(info.st_size, 0)), label);
+    return files::fileOf(std::move(file), label);
 }
 
 OpenFiles::OpenFiles(std::filesystem::path root, std::size_t limit)
-    : m_root(std::move(root))
+    : BundleFiles(std::move(root))
     , m_limit(std::max<std::size_t>(limit, 1))
 {
 }
 
-Result<std::shared_ptr<const OpenFile>> OpenFiles::open(const std::filesystem::path& folder, const std::string& name)
+Result<std::vector<BundleFiles::Entry>> OpenFiles::entries() const
+{
+    std::vector<Entry> found;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(root(), error), end; !error && entry != end; entry.increment(error)) {
+        std::error_code ignored;
+        const bool isLink = entry->is_symlink(ignored);
+        found.push_back({entry->path().filename().string(),
+                         isLink ? Entry::Type::Link : entry->is_directory(ignored) ? Entry::Type::Folder : Entry::Type::File});
+    }
+    if (error)
+        return fail(ErrorCode::Unreadable, fmt::format("cannot be listed: {}", error.message()), root().string());
+    return found;
+}
+
+Result<OpenFilePtr> OpenFiles::open(const std::filesystem::path& folder, const std::string& name)
 {
     const std::lock_guard lock(m_mutex);
-    const std::pair key(folder.string(), name);
-    if (const auto found = m_entries.find(key); found != m_entries.end()) {
+    if (const auto found = m_opened.find(std::pair<std::string_view, std::string_view>(folder.native(), name)); found != m_opened.end()) {
         found->second.lastUse = ++m_uses;
         return found->second.file;
     }
-    auto file = openFile(m_root, folder, name);
+    auto file = openFile(root(), folder, name);
     if (!file)
         return file;
-    if (m_entries.size() >= m_limit) {
-        m_entries.erase(std::min_element(m_entries.begin(), m_entries.end(),
+    if (m_opened.size() >= m_limit) {
+        m_opened.erase(std::min_element(m_opened.begin(), m_opened.end(),
                                          [](const auto& a, const auto& b) { return a.second.lastUse < b.second.lastUse; }));
     }
-    m_entries[key] = {*file, ++m_uses};
+    m_opened[{folder.native(), name}] = {*file, ++m_uses};
     return file;
 }
 

@@ -3,67 +3,84 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/files/open_file.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-// Files of a bundle, opened so that a bundle from a stranger reaches nothing outside its folder.
-//
-// Bytes are read with pread and never mapped: a mapped file that shrinks, or sits on a network disk that fails, kills the process with
-// SIGBUS, while pread returns an error that can be told to the user. The copy costs little, because readers ask for about a megabyte at a
-// time and it stays in the processor's cache.
+// Files of a bundle, opened so that a bundle from a stranger reaches nothing outside its folder or archive.
 namespace forkpoint::bundle {
+
+using files::OpenFile;
+using files::OpenFilePtr;
 
 /// True for a name that FORMAT.md section 1 allows: not empty, no separators, no "..", no control characters.
 bool isPlainName(std::string_view name);
 
-/// A regular file, open for reading. Safe to read from many threads.
-class OpenFile {
+/// The two levels of files of a bundle: those of its root, and those of the folders in it. They lie in a folder, or in an archive that is
+/// read in place (archive_files.h). Safe to use from many threads.
+class BundleFiles {
 public:
-    explicit OpenFile(int descriptor, std::uint64_t size, std::string label);
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-    ~OpenFile();
+    struct Entry {
+        enum class Type { File, Folder, Link };
+        std::string name;
+        Type type = Type::File;
+    };
 
-    std::uint64_t size() const { return m_size; } ///< when it was opened
-    std::uint64_t currentSize() const; ///< now
-    const std::string& label() const { return m_label; } ///< "rank00000/tensors-0000.bin", for messages
-    Result<void> readAt(std::uint64_t offset, std::span<std::byte> to) const; ///< Truncated if the file ends before, Unreadable
+    virtual ~BundleFiles() = default;
+    const std::filesystem::path& root() const { return m_root; } ///< what the user named
+
+    virtual Result<std::vector<Entry>> entries() const = 0; ///< of the root, in any order; Unreadable
+
+    /// `folder` is root(), or root() and the name of a folder in it. NotFound, Corrupt (a link, a folder, a device; not to be unpacked),
+    /// Unreadable, Unsupported (larger than what is unpacked).
+    virtual Result<OpenFilePtr> open(const std::filesystem::path& folder, const std::string& name) = 0;
+
+protected:
+    explicit BundleFiles(std::filesystem::path root)
+        : m_root(std::move(root))
+    {
+    }
 
 private:
-    int m_descriptor;
-    std::uint64_t m_size;
-    std::string m_label;
+    std::filesystem::path m_root;
 };
 
 /// Opens `folder`/`name` without following a link in the folder's last part (unless the folder is `root` itself, which the user named) or
 /// in the name. NotFound, Corrupt (a link, a folder, a device), Unreadable.
-Result<std::shared_ptr<const OpenFile>> openFile(const std::filesystem::path& root, const std::filesystem::path& folder,
-                                                 const std::string& name);
+Result<OpenFilePtr> openFile(const std::filesystem::path& root, const std::filesystem::path& folder, const std::string& name);
 
-/// Files kept open between reads, the most recently used ones only: a run of a thousand ranks has more files than a process may open.
-class OpenFiles {
+/// Those of a folder, kept open between reads, the most recently used ones only: a run of a thousand ranks has more files than a process may
+/// open.
+class OpenFiles final : public BundleFiles {
 public:
     explicit OpenFiles(std::filesystem::path root, std::size_t limit = 128);
-    Result<std::shared_ptr<const OpenFile>> open(const std::filesystem::path& folder, const std::string& name);
+    Result<std::vector<Entry>> entries() const override;
+    Result<OpenFilePtr> open(const std::filesystem::path& folder, const std::string& name) override;
 
 private:
-    struct Entry {
-        std::shared_ptr<const OpenFile> file;
+    struct ByName { ///< also of views: looking up must not allocate
+        using is_transparent = void;
+        bool operator()(const auto& x, const auto& y) const
+        {
+            const int order = std::string_view(x.first).compare(std::string_view(y.first));
+            return order < 0 || (order == 0 && std::string_view(x.second) < std::string_view(y.second));
+        }
+    };
+    struct Opened {
+        OpenFilePtr file;
         std::uint64_t lastUse = 0;
     };
-    std::filesystem::path m_root;
     std::size_t m_limit;
     std::mutex m_mutex;
     std::uint64_t m_uses = 0;
-    std::map<std::pair<std::string, std::string>, Entry> m_entries;
+    std::map<std::pair<std::string, std::string>, Opened, ByName> m_opened;
 };
 
 } // namespace forkpoint::bundle

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/bundle/parse_lines.h"
 
+#include "core/bundle/extent_source.h"
 #include "core/bundle/problem_log.h"
 #include "core/bundle/sha256.h"
 #include "core/bundle/sketch.h"
@@ -25,9 +26,11 @@ template <class T, class Lookup> T word(JsonFields& fields, std::string_view key
     return absent;
 }
 
-void parsePlacement(JsonFields& fields, TensorRecord& record)
+void parsePlacement(JsonFields& fields, ValuePool& pool, TensorRecord& record)
 {
-    for (JsonFields& axis : fields.objectsOr("placement")) {
+    thread_local std::vector<Placement> placements; // most lines repeat what the pool has
+    placements.clear();
+    fields.eachObjectOr("placement", [&](JsonFields& axis) {
         Placement placement;
         placement.axis = axis.text("axis");
         const std::string_view type = axis.text("type");
@@ -44,8 +47,9 @@ void parsePlacement(JsonFields& fields, TensorRecord& record)
         }
         if (!axis.ok())
             fields.complain(axis.problem());
-        record.placement.push_back(std::move(placement));
-    }
+        placements.push_back(std::move(placement));
+    });
+    record.placement = pool.placements(placements);
 }
 
 void parseStats(JsonFields& fields, TensorRecord& record)
@@ -78,26 +82,26 @@ bool globalFits(const TensorRecord& record)
     return record.globalOffset.size() == rank && checkBox(record.globalShape, {record.globalOffset, record.shape}).has_value();
 }
 
-void parseClaim(JsonFields& fields, TensorLine& line)
+void parseClaim(JsonFields& fields, ValuePool& pool, TensorRecord& record, std::string& lost)
 {
-    Extent& claim = line.claim.emplace();
-    claim.file = fields.textOr("file", {});
+    Extent& claim = record.bytes.emplace();
+    claim.file = pool.text(fields.textOr("file", {}));
     const std::int64_t offset = fields.integer("offset");
     const std::string_view codec = fields.textOr("codec", "raw");
     const std::string_view filter = fields.textOr("filter", "none");
     const std::int64_t frameSize = fields.integerOr("frame_size", 1 << 20);
-    const std::vector<std::int64_t> frames = fields.integersOr("frames");
+    const std::span<const std::int64_t> frames = fields.numbersOr("frames");
 
     if (codec == "zstd")
         claim.codec = Codec::Zstd;
     else if (codec != "raw")
-        line.claimProblem = fmt::format("the codec \"{}\" is unknown to this version of Forkpoint", shownText(codec));
+        lost = fmt::format("the codec \"{}\" is unknown to this version of Forkpoint", shownText(codec));
     if (filter == "shuffle")
         claim.filter = Filter::Shuffle;
     else if (filter != "none")
-        line.claimProblem = fmt::format("the filter \"{}\" is unknown to this version of Forkpoint", shownText(filter));
+        lost = fmt::format("the filter \"{}\" is unknown to this version of Forkpoint", shownText(filter));
     if (offset < 0)
-        line.claimProblem = fmt::format("the offset {} is negative", offset);
+        lost = fmt::format("the offset {} is negative", offset);
     claim.offset = static_cast<std::uint64_t>(offset);
     claim.frameSize = frameSize < 0 ? 0 : static_cast<std::uint64_t>(frameSize);
     if (claim.codec != Codec::Zstd)
@@ -105,19 +109,19 @@ void parseClaim(JsonFields& fields, TensorLine& line)
     claim.frames.reserve(frames.size());
     for (const std::int64_t frame : frames) {
         if (frame < 0)
-            line.claimProblem = fmt::format("a frame claims {} stored bytes", frame);
+            lost = fmt::format("a frame claims {} stored bytes", frame);
         claim.frames.push_back(static_cast<std::uint64_t>(frame));
     }
 }
 
-void parseSketch(JsonFields& fields, TensorLine& line)
+std::optional<SketchRecord> parseSketch(JsonFields& fields, ValuePool& pool)
 {
     std::optional<JsonFields> sketch = fields.objectOr("sketch");
     if (!sketch) {
         fields.complain("`detail` is sketch, but the key `sketch` is missing");
-        return;
+        return std::nullopt;
     }
-    SketchRecord& values = line.record.sketch.emplace();
+    SketchRecord values;
     values.samples = sketch->integer("samples", 0, kSamples);
     values.zeros = sketch->integerOr("zeros", 0, 0);
     if (std::optional<JsonFields> exponents = sketch->objectOr("exponents")) {
@@ -127,12 +131,19 @@ void parseSketch(JsonFields& fields, TensorLine& line)
             fields.complain(exponents->problem());
     }
     if (sketch->has("file")) {
-        Extent& claim = line.sketchClaim.emplace();
-        claim.file = sketch->text("file");
+        Extent& claim = values.bytes.emplace();
+        claim.file = pool.text(sketch->text("file"));
         claim.offset = static_cast<std::uint64_t>(sketch->integer("offset", 0));
     }
     if (!sketch->ok())
         fields.complain(sketch->problem());
+    return values;
+}
+
+/// Why the claim cannot be true whatever the file holds.
+std::string contradiction(const Extent& claim, DType dtype, const Shape& shape)
+{
+    return extentProblem(claim, dtype, shape, ~std::uint64_t{0});
 }
 
 /// 16 hexadecimal digits.
@@ -160,10 +171,8 @@ Port parsePort(JsonFields& fields, std::string_view key)
 
 } // namespace
 
-std::optional<TensorLine> parseTensor(JsonFields& fields)
+bool parseTensor(JsonFields& fields, ValuePool& pool, TensorRecord& record, TensorRemarks& remarks)
 {
-    TensorLine line;
-    TensorRecord& record = line.record;
     record.id = fields.integer("id", 0);
     record.step = fields.index("step");
     record.phase = word(fields, "phase", fields.text("phase"), phaseFromName, Phase::Start);
@@ -176,21 +185,22 @@ std::optional<TensorLine> parseTensor(JsonFields& fields)
         record.level = Level::Op;
     else if (level != "module")
         fields.complain(fmt::format("`level` \"{}\" is unknown to this version of Forkpoint", shownText(level)));
-    record.module = fields.text("module");
-    record.param = hasParam(record.kind) ? fields.text("param") : fields.textOr("param", {});
+    record.module = pool.text(fields.text("module"));
+    record.param = pool.text(hasParam(record.kind) ? fields.text("param") : fields.textOr("param", {}));
     record.call = fields.indexOr("call", 0);
-    record.slot = fields.textOr("slot", {});
+    record.slot = pool.text(fields.textOr("slot", {}));
     record.order = fields.integer("order");
     record.dtype = word(fields, "dtype", fields.text("dtype"), dtypeFromName, DType::Float32);
-    record.shape = fields.integers("shape");
+    record.shape = pool.shape(fields.numbers("shape"));
     if (record.shape.size() > kMaxRank)
         fields.complain(fmt::format("`shape` has {} dimensions, more than the {} that PyTorch allows", record.shape.size(), kMaxRank));
-    record.globalShape = fields.integersOr("global_shape");
-    record.globalOffset = fields.integersOr("global_offset");
-    parsePlacement(fields, record);
+    record.globalShape = pool.shape(fields.numbersOr("global_shape"));
+    record.globalOffset = pool.shape(fields.numbersOr("global_offset"));
+    parsePlacement(fields, pool, record);
     record.recompute = fields.flagOr("recompute", false);
-    record.sampleIds = fields.integersOr("sample_ids");
-    record.notObserved = fields.textOr("not_observed", {});
+    if (fields.has("sample_ids"))
+        record.sampleIds = fields.integersOr("sample_ids");
+    record.notObserved = pool.text(fields.textOr("not_observed", {}));
     parseStats(fields, record);
 
     const bool seen = record.notObserved.empty();
@@ -203,43 +213,56 @@ std::optional<TensorLine> parseTensor(JsonFields& fields)
         if (!record.fold)
             fields.complain("`fold` is no hash: 16 hexadecimal digits are needed");
     }
+    std::optional<SketchRecord> sketch;
     if (seen && record.detail == Detail::Sketch)
-        parseSketch(fields, line);
+        sketch = parseSketch(fields, pool);
     if (seen && fields.ok() && (needsDigest || !digest.empty())) {
         record.digest = digestFromHex(digest);
         if (!record.digest)
             fields.complain("`digest` is no SHA-256: 64 hexadecimal digits are needed");
     }
     if (seen && record.detail == Detail::Full && fields.has("file"))
-        parseClaim(fields, line);
+        parseClaim(fields, pool, record, remarks.lost);
     if (!fields.ok())
-        return std::nullopt;
+        return false;
 
     if ((!record.globalShape.empty() || !record.globalOffset.empty()) && !globalFits(record)) {
-        line.note = fmt::format(
+        remarks.note = fmt::format(
             "a piece of shape {} at {} does not fit into the whole of shape {}: what the record says about the whole is ignored",
             shapeText(record.shape), shapeText(record.globalOffset), shapeText(record.globalShape));
-        record.globalShape.clear();
-        record.globalOffset.clear();
+        record.globalShape = Shape{};
+        record.globalOffset = Shape{};
     }
     if (!elementCount(record.shape)) {
         // Nothing may be computed with such a shape. Marked as not observed, no finding uses the record and every reader is prepared for
         // it.
-        line.claimProblem
+        remarks.lost
             = fmt::format("the shape {} is impossible: a size is negative, or the product overflows", shapeText(record.shape));
-        record.notObserved = line.claimProblem;
+        record.notObserved = remarks.lost;
         record.digest.reset();
         record.fold.reset();
-        record.sketch.reset();
         record.stats.reset();
-        line.claim.reset();
-        line.sketchClaim.reset();
-    } else if (record.sketch && record.sketch->samples != std::ssize(sampleIndices(record))) {
-        line.claimProblem = fmt::format("the sketch has {} samples, but a tensor of this shape has {}", record.sketch->samples, sampleIndices(record).size());
-        line.sketchClaim.reset();
-        record.sketch->samples = 0;
+        record.bytes.reset();
+        return true;
     }
-    return line;
+    if (sketch) {
+        if (const std::int64_t count = sampleCount(record); sketch->samples != count) {
+            remarks.lost = fmt::format("the sketch has {} samples, but a tensor of this shape has {}", sketch->samples, count);
+            sketch->samples = 0;
+        } else if (sketch->bytes) {
+            remarks.lost = contradiction(*sketch->bytes, record.dtype, {sketch->samples});
+        }
+        if (!remarks.lost.empty())
+            sketch->bytes.reset();
+        if (sketch->samples == elementCount(record.shape))
+            record.bytes = sketch->bytes; // one that keeps every element is as good as the tensor
+        record.sketch = std::make_shared<const SketchRecord>(std::move(*sketch));
+    } else if (record.bytes && remarks.lost.empty()) {
+        remarks.lost = contradiction(*record.bytes, record.dtype, record.shape);
+    }
+    if (!remarks.lost.empty())
+        record.bytes.reset();
+    return true;
 }
 
 std::optional<ScalarRecord> parseScalar(JsonFields& fields)

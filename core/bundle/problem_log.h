@@ -19,6 +19,8 @@ std::string shownText(std::string_view text);
 /// counted.
 class ProblemLog {
 public:
+    static constexpr std::uint64_t kKept = 50;
+
     ProblemLog(std::string file, std::vector<Problem>& problems)
         : m_file(std::move(file))
         , m_problems(problems)
@@ -35,6 +37,9 @@ public:
             m_problems.push_back({level, m_file + ":" + std::to_string(number), std::move(message)});
     }
 
+    /// Lines with problems beyond the first kKept, which nobody has to describe.
+    void more(std::uint64_t lines) { m_lines += lines; }
+
     /// To be called at the end of the file.
     void finish()
     {
@@ -46,7 +51,6 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t kKept = 50;
     std::string m_file;
     std::vector<Problem>& m_problems;
     std::uint64_t m_lines = 0;

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/bundle/shared_value.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/tensor_source.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +42,9 @@ struct Placement {
     bool operator==(const Placement&) const = default;
 };
 
+using SharedShape = SharedValue<Shape>;
+using SharedPlacements = SharedValue<std::vector<Placement>>;
+
 /// Over the finite elements; counts over all.
 struct RecordedStats {
     double min = 0, max = 0, mean = 0, l2 = 0;
@@ -50,11 +55,11 @@ using Digest = std::array<std::uint8_t, 32>; ///< SHA-256
 
 /// Where a tensor's bytes lie. Present only if every length was checked against the file.
 struct Extent {
-    std::string file;
+    SharedText file;
     std::uint64_t offset = 0;
+    std::uint64_t frameSize = 1u << 20;
     Codec codec = Codec::Raw;
     Filter filter = Filter::None;
-    std::uint64_t frameSize = 1u << 20;
     std::vector<std::uint64_t> frames; ///< stored bytes per frame; empty for Raw
 };
 
@@ -69,30 +74,31 @@ struct SketchRecord {
 
 inline constexpr std::int32_t kNoMicro = -1;
 
+/// A bundle may have a million of these: what repeats is shared, and the members stand so that little is lost to alignment.
 struct TensorRecord {
     std::int64_t id = 0;
     std::int32_t step = 0;
     std::int32_t micro = kNoMicro;
+    std::int64_t order = 0;
+    SharedText module; ///< as recorded, wrapper names included
+    SharedText param;
+    SharedText slot;
+    std::int32_t call = 0;
     Phase phase = Phase::Start;
     Kind kind = Kind::Param;
     Level level = Level::Module;
-    std::string module; ///< as recorded, wrapper names included
-    std::string param;
-    std::int32_t call = 0;
-    std::string slot;
-    std::int64_t order = 0;
     DType dtype = DType::Float32;
-    Shape shape;
-    Shape globalShape, globalOffset; ///< empty if not stated
-    std::vector<Placement> placement;
-    bool recompute = false;
-    std::vector<std::int64_t> sampleIds;
-    std::string notObserved; ///< the reason; empty if the value was seen
-    std::optional<RecordedStats> stats;
     Detail detail = Detail::Full;
+    bool recompute = false;
     std::optional<Digest> digest;
+    SharedShape shape;
+    SharedShape globalShape, globalOffset; ///< empty if not stated
+    SharedPlacements placement;
+    SharedValue<std::vector<std::int64_t>> sampleIds;
+    SharedText notObserved; ///< the reason; empty if the value was seen
+    std::optional<RecordedStats> stats;
     std::optional<std::uint64_t> fold; ///< 64-bit additive hash over (global index, bits)
-    std::optional<SketchRecord> sketch;
+    std::shared_ptr<const SketchRecord> sketch; ///< nullptr if there is none
     std::optional<Extent> bytes; ///< also of a sketch that keeps every element
 };
 

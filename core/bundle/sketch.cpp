@@ -112,10 +112,10 @@ std::vector<std::int64_t> sampleIndices(const TensorRecord& record)
 {
     const Shape& whole = wholeOf(record);
     const std::vector<std::int64_t> positions = samplePositions(elementCount(whole).value_or(0));
-    if (whole == record.shape) {
+    if (whole == *record.shape) {
         return positions;
     }
-    const Shape offset = record.globalOffset.empty() ? Shape(whole.size(), 0) : record.globalOffset;
+    const Shape offset = record.globalOffset.empty() ? Shape(whole.size(), 0) : *record.globalOffset;
     std::vector<std::int64_t> out;
     for (const std::int64_t position : positions) {
         std::int64_t rest = position, local = 0, stride = 1;
@@ -132,6 +132,12 @@ std::vector<std::int64_t> sampleIndices(const TensorRecord& record)
         }
     }
     return out;
+}
+
+std::int64_t sampleCount(const TensorRecord& record)
+{
+    const Shape& whole = wholeOf(record);
+    return whole == *record.shape ? std::min(elementCount(whole).value_or(0), kSamples) : std::ssize(sampleIndices(record));
 }
 
 Result<std::uint64_t> foldOf(const TensorSource& source, const TensorRecord& record, std::stop_token stop)

@@ -24,6 +24,9 @@ std::vector<std::int64_t> samplePositions(std::int64_t count);
 /// Flat indices within the record's own piece of the sample positions that lie in it, ascending. The record's shapes must be valid.
 std::vector<std::int64_t> sampleIndices(const TensorRecord& record);
 
+/// How many there are.
+std::int64_t sampleCount(const TensorRecord& record);
+
 /// The fold of a tensor that lies in its whole as `record` says; fails as reading does, or Cancelled.
 Result<std::uint64_t> foldOf(const TensorSource& source, const TensorRecord& record, std::stop_token stop = {});
 

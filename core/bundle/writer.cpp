@@ -135,28 +135,28 @@ ordered_json tensorJson(const TensorRecord& record)
     line["kind"] = name(record.kind);
     if (record.level == Level::Op)
         line["level"] = "op";
-    line["module"] = record.module;
+    line["module"] = *record.module;
     if (hasParam(record.kind) || !record.param.empty())
-        line["param"] = record.param;
+        line["param"] = *record.param;
     if (record.call != 0)
         line["call"] = record.call;
     if (!record.slot.empty())
-        line["slot"] = record.slot;
+        line["slot"] = *record.slot;
     line["order"] = record.order;
     line["dtype"] = name(record.dtype);
-    line["shape"] = record.shape;
+    line["shape"] = *record.shape;
     if (!record.globalShape.empty())
-        line["global_shape"] = record.globalShape;
+        line["global_shape"] = *record.globalShape;
     if (!record.globalOffset.empty())
-        line["global_offset"] = record.globalOffset;
+        line["global_offset"] = *record.globalOffset;
     if (!record.placement.empty())
         line["placement"] = placementsJson(record.placement);
     if (record.recompute)
         line["recompute"] = true;
     if (!record.sampleIds.empty())
-        line["sample_ids"] = record.sampleIds;
+        line["sample_ids"] = *record.sampleIds;
     if (!record.notObserved.empty())
-        line["not_observed"] = record.notObserved;
+        line["not_observed"] = *record.notObserved;
     if (const auto& stats = record.stats) {
         line["stats"] = {{"min", number(stats->min)}, {"max", number(stats->max)}, {"mean", number(stats->mean)},
                          {"l2", number(stats->l2)},   {"nan", stats->nan},         {"inf", stats->inf}};
@@ -168,7 +168,7 @@ ordered_json tensorJson(const TensorRecord& record)
     if (record.fold)
         line["fold"] = fmt::format("{:016x}", *record.fold);
     if (const auto& bytes = record.bytes) {
-        line["file"] = bytes->file;
+        line["file"] = *bytes->file;
         line["offset"] = bytes->offset;
         if (bytes->codec == Codec::Zstd)
             line["codec"] = "zstd";

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/import/bytes.h"
-#include "core/import/little_endian.h"
+#include "core/files/bytes.h"
+#include "core/files/little_endian.h"
 #include "core/import/series.h"
 
 #include <array>
@@ -14,6 +14,8 @@
 // fields with numbers are looked at: Event { step = 2, summary = 5 }, Summary { value = 1 }, Value { tag = 1, simple_value = 2, tensor = 8 },
 // TensorProto { dtype = 1, tensor_content = 4, float_val = 5, double_val = 6 }.
 namespace forkpoint::import {
+
+using namespace files;
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include "core/import/file_contents.h"
 
 #include "core/bundle/problem_log.h"
-#include "core/import/little_endian.h"
+#include "core/files/little_endian.h"
 
 #include <algorithm>
 #include <fmt/format.h>

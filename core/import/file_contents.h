@@ -4,7 +4,7 @@
 
 #include "core/bundle/bundle.h"
 #include "core/import/stored_tensor.h"
-#include "core/import/zip.h"
+#include "core/files/zip.h"
 
 #include <optional>
 #include <string>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/bundle/problem_log.h"
 #include "core/import/file_contents.h"
-#include "core/import/little_endian.h"
+#include "core/files/little_endian.h"
 #include "core/import/numpy_array.h"
 #include "core/import/torch_objects.h"
 

@@ -3,6 +3,7 @@
 #include "core/import/open_run.h"
 
 #include "core/base/progress_steps.h"
+#include "core/bundle/archive_files.h"
 #include "core/bundle/problem_log.h"
 #include "core/import/file_contents.h"
 #include "core/import/file_names.h"
@@ -372,7 +373,7 @@ Result<std::shared_ptr<const bundle::Bundle>> openRun(const fs::path& path, cons
 {
     try {
         std::error_code ignored;
-        if (fs::is_directory(path, ignored) ? isBundle(path) : !fs::exists(path, ignored)) {
+        if (fs::is_directory(path, ignored) ? isBundle(path) : !fs::exists(path, ignored) || bundle::isBundleArchive(path)) {
             return bundle::Bundle::open(path, progress, std::move(stop));
         }
         const bool isFolder = fs::is_directory(path, ignored);

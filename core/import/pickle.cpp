@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/import/pickle.h"
 
-#include "core/import/little_endian.h"
+#include "core/files/little_endian.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,6 +15,8 @@
 #include <unordered_map>
 
 namespace forkpoint::import {
+
+using namespace files;
 
 namespace {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/import/series.h"
 
-#include "core/import/bytes.h"
+#include "core/files/bytes.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,8 @@
 #include <simdjson.h>
 
 namespace forkpoint::import {
+
+using namespace files;
 
 namespace {
 

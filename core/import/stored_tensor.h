@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/import/bytes.h"
+#include "core/files/bytes.h"
 #include "core/tensor/tensor_source.h"
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace forkpoint::import {
+
+using namespace files;
 
 /// A tensor where it lies in a file: a view of a storage, as PyTorch and numpy mean it. Views may share a storage, be smaller than it, have
 /// their dims in any order, and repeat elements (stride 0).

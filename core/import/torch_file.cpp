@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include "core/import/file_contents.h"
-#include "core/import/little_endian.h"
+#include "core/files/little_endian.h"
 #include "core/import/torch_objects.h"
 
 #include <algorithm>

@@ -16,6 +16,7 @@ UPDATE = os.environ.get("FORKPOINT_UPDATE_GOLDEN") == "1"
 
 PLAIN = "tests/data/plain"
 LOSS = "tests/data/loss"
+ARCHIVES = "tests/data/archives"  # packed from tests/data/hand.forkpoint; climbing: with the entry hand.forkpoint/../../escaped.txt as well
 HEALTHY = (f"{SAMPLES}/healthy-single.forkpoint", f"{SAMPLES}/healthy-ddp2.forkpoint")
 SUM_LOSS = (f"{SAMPLES}/sumloss-single.forkpoint", f"{SAMPLES}/sumloss-ddp2.forkpoint")
 FAULT = (HEALTHY[0], f"{SAMPLES}/fault.forkpoint")
@@ -51,6 +52,11 @@ CASES = {
     "info-ddp2": ("info", f"{SAMPLES}/sumloss-ddp2.forkpoint"),
     "verify-hand": ("verify", HAND),
     "verify-ddp2": ("verify", f"{SAMPLES}/healthy-ddp2.forkpoint"),
+    # a bundle in a ZIP archive
+    "info-archive": ("info", f"{ARCHIVES}/hand.forkpoint.zip"),
+    "info-archive-by-name": ("info", f"{ARCHIVES}/hand"),
+    "verify-archive": ("verify", f"{ARCHIVES}/hand.forkpoint.zip"),
+    "compare-archive": ("compare", HAND, f"{ARCHIVES}/hand.forkpoint.zip"),
     # help
     "help": ("--help",),
     "help-compare": ("compare", "--help"),
@@ -85,6 +91,7 @@ CASES = {
     "unreadable-no-curve": ("curves", "LICENSE", f"{LOSS}/loss_A.csv"),
     "unreadable-missing": ("compare", HAND, "no/such/run"),
     "unreadable-no-bundle": ("info", "tests/data"),
+    "unreadable-archive": ("verify", f"{ARCHIVES}/climbing.forkpoint.zip"),
     "unreadable-file": ("verify", "README.md"),
 }
 

@@ -239,7 +239,9 @@ TEST(Damaged, Lines)
     const std::string tensors = "rank00000/tensors.jsonl:4";
     checkDamage({
         {"nothing", [](const fs::path&) {}, {}},
-        {"unknown keys are no damage", addTensor({{"new_key", {1, {{"deep", true}}}}, {"fold", "00ff"}}), {}, 4, 4},
+        {"unknown keys are no damage", addTensor({{"new_key", {1, {{"deep", true}}}}, {"folds", "00ff"}}), {}, 4, 4},
+        {"fold", addTensor({{"fold", "00ff00ff00ff00ff"}}), {}, 4, 4},
+        {"a fold that is none", addTensor({{"fold", "00ff"}}), {tensors, "`fold` is no hash: 16 hexadecimal digits"}},
         {"null counts as absent", addTensor({{"file", nullptr}, {"stats", nullptr}, {"placement", nullptr}}), {}, 4, 3},
         {"torn last line", [](const fs::path& rank) { appendText(rank / "tensors.jsonl", "{\"id\": 3, \"st"); }, {tensors, "torn"}},
         {"torn though complete JSON",

@@ -20,7 +20,8 @@ std::vector<std::pair<Event, std::string>> linesOf(const std::string& text)
 {
     TempFolder temp;
     writeText(temp.path() / "lines", text);
-    LineReader reader(openFile(temp.path(), temp.path(), "lines").value());
+    LineReader reader;
+    reader.open(openFile(temp.path(), temp.path(), "lines").value(), 0, text.size());
     std::vector<std::pair<Event, std::string>> lines;
     while (true) {
         const Event event = reader.next().value();
@@ -63,6 +64,37 @@ TEST(LineReader, RandomLines)
         expected.emplace_back(Event::Line, std::move(line));
     }
     EXPECT_EQ(linesOf(text), expected);
+}
+
+/// Whatever the parts, each line is in exactly one of them.
+TEST(LineReader, PartsHaveEveryLineOnce)
+{
+    TempFolder temp;
+    for (const std::string text : {"", "\n", "a\nbc\n\ndef\nx", "abcdefgh\n", "\n\n\n", "torn"}) {
+        writeText(temp.path() / "lines", text);
+        const auto file = openFile(temp.path(), temp.path(), "lines").value();
+        for (std::uint64_t size = 1; size <= text.size() + 1; ++size) {
+            LineReader reader;
+            std::vector<std::pair<Event, std::string>> lines;
+            for (std::uint64_t begin = 0; begin < text.size(); begin += size) {
+                reader.open(file, begin, std::min<std::uint64_t>(begin + size, text.size()));
+                for (Event event = reader.next().value(); event != Event::End; event = reader.next().value())
+                    lines.emplace_back(event, event == Event::Line ? std::string(reader.text()) : std::string());
+            }
+            EXPECT_EQ(lines, linesOf(text)) << text << " in parts of " << size;
+        }
+    }
+    const std::string most(LineReader::kMaxLine, 'm');
+    writeText(temp.path() / "lines", "a\n" + most + "m\nb\n");
+    const auto file = openFile(temp.path(), temp.path(), "lines").value();
+    std::vector<Event> events;
+    LineReader reader;
+    for (std::uint64_t begin = 0; begin < file->size(); begin += 1u << 20) {
+        reader.open(file, begin, std::min<std::uint64_t>(begin + (1u << 20), file->size()));
+        for (Event event = reader.next().value(); event != Event::End; event = reader.next().value())
+            events.push_back(event);
+    }
+    EXPECT_EQ(events, (std::vector{Event::Line, Event::TooLong, Event::Line}));
 }
 
 TEST(OpenFiles, KeepsOnlyAsManyOpenAsAllowed)

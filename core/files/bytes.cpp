@@ -1,21 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/import/bytes.h"
+#include "core/files/bytes.h"
 
-#include "core/bundle/open_files.h"
+#include "core/files/inflate.h"
 #include "core/tensor/box_ranges.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <limits>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
-#include <zlib.h>
 
-namespace forkpoint::import {
+namespace forkpoint::files {
 
 namespace {
 
@@ -55,39 +48,22 @@ private:
     std::string m_label;
 };
 
-/// zlib's state, freed in any case.
-struct Inflater {
-    z_stream stream {};
-    bool ready = false;
-    Inflater() { ready = inflateInit2(&stream, -MAX_WBITS) == Z_OK; } // raw: a zip has its own header
-    Inflater(const Inflater&) = delete;
-    Inflater& operator=(const Inflater&) = delete;
-    ~Inflater()
-    {
-        if (ready) {
-            inflateEnd(&stream);
-        }
-    }
-};
-
 class InflatedBytes final : public Bytes {
 public:
-    InflatedBytes(BytesPtr packed, std::uint64_t offset, std::uint64_t compressed, std::uint64_t size)
+    InflatedBytes(BytesPtr packed, const Deflated& data)
         : m_packed(std::move(packed))
-        , m_offset(offset)
-        , m_compressed(compressed)
-        , m_size(size)
+        , m_data(data)
     {
     }
-    std::uint64_t size() const override { return m_size; }
+    std::uint64_t size() const override { return m_data.size; }
     const std::string& label() const override { return m_packed->label(); }
 
-    BytesPtr afresh() const override { return std::make_shared<InflatedBytes>(m_packed, m_offset, m_compressed, m_size); }
+    BytesPtr afresh() const override { return std::make_shared<InflatedBytes>(m_packed, m_data); }
 
     View read(std::uint64_t offset, std::size_t size, ReadBuffer& buffer) const override
     {
-        if (!isInside(offset, size, m_size)) {
-            return outside(offset, size, m_size, label());
+        if (!isInside(offset, size, m_data.size)) {
+            return outside(offset, size, m_data.size, label());
         }
         auto whole = unpacked();
         if (!whole) {
@@ -119,58 +95,23 @@ private:
 
     Result<Whole> inflateAll() const
     {
-        constexpr std::size_t kPiece = 1u << 20;
-        const auto bad = [&](std::string_view why) { return fail(ErrorCode::Corrupt, fmt::format("compressed data at byte {}: {}", m_offset, why),
-            label()); };
         try {
-            auto out = std::make_shared<std::vector<std::byte>>();
-            Inflater inflater;
-            if (!inflater.ready) {
-                return fail(ErrorCode::Unreadable, "not enough memory to unpack it", label());
-            }
-            ReadBuffer buffer;
-            std::uint64_t taken = 0, made = 0;
-            int status = Z_OK;
-            while (status != Z_STREAM_END) {
-                if (inflater.stream.avail_in == 0 && taken < m_compressed) {
-                    const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, m_compressed - taken));
-                    auto bytes = m_packed->read(m_offset + taken, piece, buffer);
-                    if (!bytes) {
-                        return tl::unexpected(std::move(bytes.error()));
-                    }
-                    inflater.stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes->data())); // zlib does not write to it
-                    inflater.stream.avail_in = static_cast<uInt>(piece);
-                    taken += piece;
-                }
-                if (out->size() == made) { // memory grows with what is really there
-                    out->resize(static_cast<std::size_t>(std::min<std::uint64_t>(m_size, 2 * made + kPiece)));
-                }
-                const auto room = static_cast<uInt>(std::min<std::uint64_t>(out->size() - made, std::numeric_limits<uInt>::max()));
-                Bytef last = 0; // room for one byte too many shows a lie about the size
-                inflater.stream.next_out = room > 0 ? reinterpret_cast<Bytef*>(out->data() + made) : &last;
-                inflater.stream.avail_out = room > 0 ? room : 1;
-                const uInt before = inflater.stream.avail_out;
-                status = inflate(&inflater.stream, Z_NO_FLUSH);
-                const uInt written = before - inflater.stream.avail_out;
-                if (status != Z_OK && status != Z_STREAM_END) {
-                    return bad(status == Z_BUF_ERROR ? "ends too early" : "is damaged");
-                }
-                if (room == 0 && written > 0) {
-                    return bad("holds more than it says");
-                }
-                made += written;
-            }
-            if (made != m_size) {
-                return bad(fmt::format("holds {} bytes, not the {} it says", made, m_size));
+            auto out = std::make_shared<std::vector<std::byte>>(); // memory grows with what is really there
+            auto done = inflate(*m_packed, m_data, [&](std::span<const std::byte> piece) -> Result<void> {
+                out->insert(out->end(), piece.begin(), piece.end());
+                return {};
+            });
+            if (!done) {
+                return tl::unexpected(std::move(done.error()));
             }
             return out;
-        } catch (const std::exception&) {
-            return fail(ErrorCode::Unreadable, fmt::format("not enough memory to unpack {} bytes", m_size), label());
+        } catch (const std::bad_alloc&) {
+            return fail(ErrorCode::Unreadable, fmt::format("not enough memory to unpack {} bytes", m_data.size), label());
         }
     }
 
     BytesPtr m_packed;
-    std::uint64_t m_offset, m_compressed, m_size;
+    Deflated m_data;
     mutable std::mutex m_mutex;
     mutable Whole m_whole;
 };
@@ -228,38 +169,41 @@ private:
     std::uint64_t m_size;
 };
 
+/// A file that stays open.
+class FileBytes final : public Bytes {
+public:
+    explicit FileBytes(OpenFilePtr file)
+        : m_file(std::move(file))
+    {
+    }
+    std::uint64_t size() const override { return m_file->size(); }
+    const std::string& label() const override { return m_file->label(); }
+    View read(std::uint64_t offset, std::size_t size, ReadBuffer& buffer) const override
+    {
+        if (!isInside(offset, size, m_file->size())) {
+            return outside(offset, size, m_file->size(), label());
+        }
+        auto to = takeBytes(buffer, size);
+        if (!to) {
+            return tl::unexpected(std::move(to.error()));
+        }
+        if (auto done = m_file->readAt(offset, *to); !done) {
+            return tl::unexpected(std::move(done.error()));
+        }
+        return *to;
+    }
+
+private:
+    OpenFilePtr m_file;
+};
+
 std::shared_ptr<FilePool> FilePool::create()
 {
     struct Constructible : FilePool { };
     return std::make_shared<Constructible>();
 }
 
-namespace {
-
-/// O_NONBLOCK: opening a named pipe must not wait for a writer.
-Result<std::shared_ptr<const bundle::OpenFile>> openRegular(const std::filesystem::path& path, const std::string& label)
-{
-    const auto refused = [&](int error) {
-        return fail(error == ENOENT || error == ENOTDIR ? ErrorCode::NotFound : ErrorCode::Unreadable,
-                    fmt::format("cannot be opened: {}", std::generic_category().message(error)), label);
-    };
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) {
-        return refused(errno);
-    }
-    struct stat info = {};
-    const bool known = ::fstat(descriptor, &info) == 0;
-    if (!known || !S_ISREG(info.st_mode)) {
-        const int error = errno;
-        ::close(descriptor);
-        return known ? fail(ErrorCode::Corrupt, "is no regular file", label) : refused(error);
-    }
-    return std::make_shared<bundle::OpenFile>(descriptor, static_cast<std::uint64_t>(std::max<off_t>(info.st_size, 0)), label);
-}
-
-} // namespace
-
-Result<std::shared_ptr<const bundle::OpenFile>> FilePool::open(const std::filesystem::path& path, const std::string& label)
+Result<OpenFilePtr> FilePool::open(const std::filesystem::path& path, const std::string& label)
 {
     const std::lock_guard lock(m_mutex);
     if (const auto found = m_open.find(path.native()); found != m_open.end()) {
@@ -300,20 +244,21 @@ BytesPtr memoryBytes(std::vector<std::byte> bytes, std::string label)
     return std::make_shared<MemoryBytes>(std::move(bytes), std::move(label));
 }
 
-Result<BytesPtr> inflatedBytes(BytesPtr bytes, std::uint64_t offset, std::uint64_t compressed, std::uint64_t size)
+Result<BytesPtr> inflatedBytes(BytesPtr archive, const Deflated& data)
 {
-    constexpr std::uint64_t kMaxRatio = 1032; // a deflate code of 1 bit for a distance, one of 1 for 258 bytes
-    if (compressed > bytes->size() || offset > bytes->size() - compressed) {
-        return outside(offset, static_cast<std::size_t>(compressed), bytes->size(), bytes->label());
+    if (Result<void> sound = checkDeflated(*archive, data); !sound) {
+        return tl::unexpected(std::move(sound.error()));
     }
-    if (size / kMaxRatio > compressed) {
-        return fail(ErrorCode::Corrupt, fmt::format("{} compressed bytes cannot hold the {} bytes that are claimed", compressed, size),
-            bytes->label());
+    if (data.size > kMaxUnpacked) {
+        return fail(ErrorCode::Unsupported, fmt::format("an entry of {} bytes is compressed: unpack the archive first", data.size),
+                    archive->label());
     }
-    if (size > kMaxUnpacked) {
-        return fail(ErrorCode::Unsupported, fmt::format("an entry of {} bytes is compressed: unpack the archive first", size), bytes->label());
-    }
-    return std::make_shared<InflatedBytes>(std::move(bytes), offset, compressed, size);
+    return std::make_shared<InflatedBytes>(std::move(archive), data);
 }
 
-} // namespace forkpoint::import
+BytesPtr fileBytes(OpenFilePtr file)
+{
+    return std::make_shared<FileBytes>(std::move(file));
+}
+
+} // namespace forkpoint::files

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/files/open_file.h"
 #include "core/tensor/tensor_source.h"
 
 #include <atomic>
@@ -15,13 +16,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace forkpoint::bundle {
-class OpenFile;
-}
-
 // Bytes of other people's files. Small files are held in memory and used where they lie; large ones are read with pread as they are needed,
-// never mapped: core/bundle/open_files.h says why.
-namespace forkpoint::import {
+// never mapped: open_file.h says why.
+namespace forkpoint::files {
 
 /// Random access to a file, or to something unpacked from one. Immutable and safe to read from many threads.
 class Bytes {
@@ -54,10 +51,10 @@ public:
 private:
     friend class PooledFile;
     FilePool() = default;
-    Result<std::shared_ptr<const bundle::OpenFile>> open(const std::filesystem::path& path, const std::string& label);
+    Result<OpenFilePtr> open(const std::filesystem::path& path, const std::string& label);
 
     struct Entry {
-        std::shared_ptr<const bundle::OpenFile> file;
+        OpenFilePtr file;
         std::uint64_t lastUse = 0;
     };
     std::atomic<std::int64_t> m_memory { std::int64_t(512) << 20 }; ///< bytes of small files that may still be kept
@@ -69,8 +66,12 @@ private:
 /// Bytes that were made, or are a text in a test.
 BytesPtr memoryBytes(std::vector<std::byte> bytes, std::string label);
 
-/// `bytes` from `offset` on, `compressed` bytes of raw deflate data (RFC 1951) that become `size` bytes. They are unpacked when first read,
-/// all at once. Corrupt if `size` is more than deflate can make of that many bytes, Unsupported beyond 4 GiB.
-Result<BytesPtr> inflatedBytes(BytesPtr bytes, std::uint64_t offset, std::uint64_t compressed, std::uint64_t size);
+/// A file that is open already, and stays so.
+BytesPtr fileBytes(OpenFilePtr file);
 
-} // namespace forkpoint::import
+struct Deflated; // inflate.h
+
+/// Compressed data of an archive, unpacked when first read, all at once. Fails as checkDeflated, and with Unsupported beyond 4 GiB.
+Result<BytesPtr> inflatedBytes(BytesPtr archive, const Deflated& data);
+
+} // namespace forkpoint::files

@@ -7,7 +7,7 @@
 #include <span>
 
 // Numbers in files, at any address. `at` plus the size must lie in the span.
-namespace forkpoint::import {
+namespace forkpoint::files {
 
 inline std::uint64_t littleEndian(std::span<const std::byte> bytes, std::size_t at, std::size_t size)
 {
@@ -22,4 +22,4 @@ inline std::uint16_t le16(std::span<const std::byte> bytes, std::size_t at) { re
 inline std::uint32_t le32(std::span<const std::byte> bytes, std::size_t at) { return static_cast<std::uint32_t>(littleEndian(bytes, at, 4)); }
 inline std::uint64_t le64(std::span<const std::byte> bytes, std::size_t at) { return littleEndian(bytes, at, 8); }
 
-} // namespace forkpoint::import
+} // namespace forkpoint::files

@@ -2,21 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/import/bytes.h"
+#include "core/files/bytes.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-// ZIP archives as torch.save and numpy.savez write them (APPNOTE.TXT 6.3). Only the central directory is believed: PyTorch writes local
-// headers with zero sizes. Checksums are not looked at: PyTorch can be told to write wrong ones.
-namespace forkpoint::import {
+// ZIP archives (APPNOTE.TXT 6.3), as torch.save, numpy.savez, and people who pack a bundle write them. Only the central directory is believed: PyTorch writes local
+// headers with zero sizes. Checksums are for the caller to look at: PyTorch can be told to write wrong ones.
+namespace forkpoint::files {
 
 struct ZipEntry {
     std::string name;
     std::uint64_t offset = 0;     ///< of the data in the archive
     std::uint64_t stored = 0;     ///< bytes there
     std::uint64_t size = 0;       ///< bytes of content
+    std::uint32_t checksum = 0;   ///< CRC-32 of the content, as claimed
     bool deflated = false;
 };
 
@@ -30,4 +31,4 @@ Result<std::vector<ZipEntry>> readZip(const Bytes& archive);
 /// An entry's content; unpacked on demand.
 Result<BytesPtr> openEntry(const BytesPtr& archive, const ZipEntry& entry);
 
-} // namespace forkpoint::import
+} // namespace forkpoint::files

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/import/zip.h"
+#include "core/files/zip.h"
 
-#include "core/import/little_endian.h"
+#include "core/files/inflate.h"
+#include "core/files/little_endian.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 #include <numeric>
 #include <optional>
 
-namespace forkpoint::import {
+namespace forkpoint::files {
 
 namespace {
 
@@ -137,6 +138,7 @@ Result<std::vector<ZipEntry>> readZip(const Bytes& archive)
         }
         ZipEntry entry;
         entry.name.assign(reinterpret_cast<const char*>(rest.data()) + kCentralSize, nameSize);
+        entry.checksum = le32(rest, 16);
         entry.stored = le32(rest, 20);
         entry.size = le32(rest, 24);
         std::uint64_t localAt = le32(rest, 42);
@@ -220,9 +222,9 @@ private:
 Result<BytesPtr> openEntry(const BytesPtr& archive, const ZipEntry& entry)
 {
     if (entry.deflated) {
-        return inflatedBytes(archive, entry.offset, entry.stored, entry.size);
+        return inflatedBytes(archive, {entry.offset, entry.stored, entry.size});
     }
     return std::make_shared<StoredBytes>(archive, entry.offset, entry.size);
 }
 
-} // namespace forkpoint::import
+} // namespace forkpoint::files
