@@ -16,6 +16,9 @@ constexpr std::string_view kWithoutBytes = "; the tensor is read without its byt
 
 void TensorIndex::parse(LineContext& context, Content& content, JsonFields& fields, std::uint64_t number, PartProblems& problems)
 {
+    constexpr std::size_t kUsualLine = 350; // bytes; room for a part's records at once
+    if (content.records.empty())
+        content.records.reserve(kPartSize / kUsualLine);
     TensorRemarks remarks;
     TensorRecord& record = content.records.emplace_back();
     if (!parseTensor(fields, context.pool, record, remarks)) {
