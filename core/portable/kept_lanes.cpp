@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <new>
 #include <set>
@@ -21,7 +22,8 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Form = compare::KeptTensors::Form;
 
-constexpr std::size_t kMostPairs = 64;
+constexpr std::size_t kWorstPairs = 64;
+constexpr std::uint64_t kSmallRaw = std::uint64_t { 1 } << 18; ///< of both sides; after the worst pairs come those that cost little
 constexpr std::uint64_t kMostRaw = std::uint64_t { 1 } << 30; ///< of a section: both sides of a lane, or the levels of its picture
 constexpr std::uint64_t kSmall = std::uint64_t { 1 } << 20;   ///< a lane may take this much whatever its share
 constexpr std::uint64_t kLeast = 4096;                        ///< with less room than this there is no use in looking further
@@ -92,7 +94,7 @@ public:
     }
 
     /// True if the lane was kept. Only failures of writing, and Cancelled, are failures.
-    Result<bool> keep(std::size_t pair, std::uint64_t share)
+    Result<bool> keep(std::size_t pair, std::uint64_t share, std::uint64_t mostRaw)
     try {
         const auto& it = m_comparison.structure().alignment.pairs[pair];
         const std::size_t lane = m_comparison.result(pair).worst;
@@ -102,6 +104,9 @@ public:
         }
         KeptLane entry { pair, lane, opened->ofUpdate, opened->a->dtype(), opened->b->dtype(), opened->a->shape(), opened->b->shape(), 0, std::nullopt };
         const std::uint64_t raw = bytesOf(entry.dtypeA, entry.shapeA).value_or(kMostRaw) + bytesOf(entry.dtypeB, entry.shapeB).value_or(kMostRaw);
+        if (raw > mostRaw) {
+            return false;
+        }
         const std::uint64_t allowed = std::max(share, std::min(room(), kSmall));
         if (raw <= kMostRaw && raw / 8 <= allowed) {
             auto kept = keepElements(entry, *opened, allowed);
@@ -349,12 +354,17 @@ Result<KeptTable> writeLanes(ContainerWriter& out, const compare::Snapshot& comp
     const auto all = candidates(comparison);
     LaneWriter writer(out, comparison, budget, stop);
     std::size_t kept = 0;
-    const std::size_t tried = std::min(all.size(), kMostPairs);
-    for (std::size_t i = 0; i < tried && writer.room() >= kLeast; ++i) {
-        if (progress) {
-            progress->report("keep", static_cast<double>(i) / static_cast<double>(tried));
+    const std::uint64_t others = std::min(out.size() + budget / 10, budget);
+    std::size_t reports = 0;
+    for (std::size_t i = 0; i < all.size() && writer.room() >= kLeast; ++i) {
+        if (progress && i * 100 / all.size() >= reports) {
+            progress->report("keep", static_cast<double>(reports++) / 100);
         }
-        const auto done = writer.keep(all[i], writer.room() / (i == 0 ? 2 : 4));
+        const bool isWorst = i < kWorstPairs;
+        if (!isWorst && out.size() >= others) {
+            break;
+        }
+        const auto done = writer.keep(all[i], writer.room() / (i == 0 ? 2 : 4), isWorst ? std::numeric_limits<std::uint64_t>::max() : kSmallRaw);
         if (!done) {
             return tl::unexpected(done.error());
         }

@@ -181,7 +181,7 @@ TEST_P(SampleTest, KeptTensorsAreThoseOfTheBundles)
 INSTANTIATE_TEST_SUITE_P(Samples, SampleTest,
                          testing::Values(Pairing { "healthy-single", "healthy-ddp2" }, Pairing { "sumloss-single", "sumloss-ddp2" },
                                          Pairing { "healthy-single", "fault" }),
-                         [](const auto& info) { return std::string(info.param.b).substr(0, std::string(info.param.b).find('-')); });
+                         [](const auto& pairing) { return std::string(pairing.param.b).substr(0, std::string(pairing.param.b).find('-')); });
 
 TEST_F(PortableTest, ProvenanceSaysWhatWasCompared)
 {
@@ -468,7 +468,7 @@ TEST_F(PortableTest, WhatAStrangerWritesIsRefusedOrHarmless)
         rewritten(path(), path("hostile"), [&](std::size_t section, std::vector<std::byte>& raw) {
             const bool last = section > 0 && raw.size() < 200'000 && table;
             if ((section == 0 && !table) || last) {
-                for (unsigned n = 1 + random() % 3; n > 0; --n) {
+                for (auto n = 1 + random() % 3; n > 0; --n) {
                     raw[random() % raw.size()] = static_cast<std::byte>(random());
                 }
             }
