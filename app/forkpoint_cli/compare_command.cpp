@@ -140,16 +140,12 @@ int runCompare(const Arguments& arguments)
             return failed({ ErrorCode::Usage, "is a portable comparison, no run: give it alone", *side });
         }
     }
-    std::string written;
+    Result<std::string> written;
     auto comparison = [&]() -> Result<compare::Snapshot> {
         ConsoleProgress progress;
         auto made = isMade ? openPortable(arguments) : compareRuns(arguments, progress);
         if (made && !arguments.out.empty()) {
-            auto text = writePortable(arguments, *made, progress);
-            if (!text) {
-                return tl::unexpected(text.error());
-            }
-            written = std::move(*text);
+            written = writePortable(arguments, *made, progress);
         }
         return made;
     }();
@@ -161,12 +157,15 @@ int runCompare(const Arguments& arguments)
         if (const auto& kept = comparison->structure().kept) {
             print("\n" + originText(*kept));
         }
-        print(written);
+        print(written.value_or(std::string()));
     }
     if (!arguments.json.empty()) {
         if (auto done = writeText(arguments.json, report::jsonText(*comparison)); !done) {
             return failed(done.error());
         }
+    }
+    if (!written) { // the report was not in vain
+        return failed(written.error());
     }
     return comparison->outcome()->verdict.severity >= threshold(arguments.failOn) ? kDiffers : kAgrees;
 }

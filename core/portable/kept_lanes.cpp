@@ -114,7 +114,7 @@ public:
                 return kept;
             }
         }
-        return keepPicture(std::move(entry), *opened, allowed);
+        return keepPicture(entry, *opened, allowed);
     } catch (const std::bad_alloc&) {
         return false; // the machine has no room for it, whatever the file has
     }
@@ -139,21 +139,46 @@ private:
         }
         Bytes raw = shuffled(*a, itemSize(entry.dtypeA));
         append(raw, shuffled(*b, itemSize(entry.dtypeB)));
-        return add(entry, raw, allowed);
+        const auto packed = pack(raw);
+        return packed ? add(entry, *packed, raw.size(), allowed) : tl::unexpected(packed.error());
     }
 
-    Result<bool> keepPicture(KeptLane entry, const diagnose::LaneTensors& tensors, std::uint64_t allowed)
+    /// With the lowest level whose cells fit: packed they take a quarter or less of what they take in memory, or not.
+    Result<bool> keepPicture(const KeptLane& entry, const diagnose::LaneTensors& tensors, std::uint64_t allowed)
     {
-        heatmap::PyramidOptions options;
-        options.memoryBudget = static_cast<std::size_t>(std::min(allowed, kMostRaw));
-        const auto pyramid = heatmap::Pyramid::build(tensors.a, tensors.b, heatmap::overviewAxes(heatmap::pictureShape(*tensors.a)), options, m_stop);
-        if (!pyramid) {
-            return leftOut(pyramid.error());
+        for (const std::uint64_t factor : { 4u, 1u }) {
+            heatmap::PyramidOptions options;
+            options.memoryBudget = static_cast<std::size_t>(std::min(factor * allowed, kMostRaw));
+            const auto pyramid = heatmap::Pyramid::build(tensors.a, tensors.b, heatmap::overviewAxes(heatmap::pictureShape(*tensors.a)), options, m_stop);
+            if (!pyramid) {
+                return leftOut(pyramid.error());
+            }
+            auto kept = keepLevels(entry, **pyramid, allowed);
+            if (!kept || *kept) {
+                return kept;
+            }
         }
-        auto levels = (*pyramid)->stored();
+        return false;
+    }
+
+    Result<bool> keepLevels(KeptLane entry, const heatmap::Pyramid& pyramid, std::uint64_t allowed)
+    {
+        auto levels = pyramid.stored();
+        Bytes raw = shuffled(levels.values, pyramid.wide() ? sizeof(double) : sizeof(float));
+        append(raw, shuffled(levels.flags, sizeof(std::uint16_t)));
+        if (raw.size() > kMostRaw) {
+            return false;
+        }
+        const auto packed = pack(raw);
+        if (!packed) {
+            return tl::unexpected(packed.error());
+        }
+        if (packed->size() > allowed) {
+            return false;
+        }
         PictureTable picture { levels.axes, levels.rtol, levels.atol, levels.counts, levels.first, {} };
         for (const auto mode : heatmap::kModes) {
-            auto histogram = heatmap::histogramOf(**pyramid, mode, m_stop);
+            auto histogram = heatmap::histogramOf(pyramid, mode, m_stop);
             if (!histogram) {
                 return leftOut(histogram.error());
             }
@@ -163,24 +188,18 @@ private:
         entry.dtypeB = levels.dtypeB;
         entry.shapeA = entry.shapeB = levels.shape;
         entry.picture = std::move(picture);
-        Bytes raw = shuffled(levels.values, (*pyramid)->wide() ? sizeof(double) : sizeof(float));
-        append(raw, shuffled(levels.flags, sizeof(std::uint16_t)));
-        return add(std::move(entry), raw, allowed);
+        return add(std::move(entry), *packed, raw.size(), allowed);
     }
 
-    Result<bool> add(KeptLane entry, const Bytes& raw, std::uint64_t allowed)
+    Result<bool> add(KeptLane entry, const Bytes& packed, std::uint64_t raw, std::uint64_t allowed)
     {
-        const auto packed = pack(raw);
-        if (!packed) {
-            return tl::unexpected(packed.error());
-        }
         FieldWriter size;
         size(entry);
         const std::uint64_t tableBytes = size.take().size() + 16; // unpacked: the table will not be larger
-        if (packed->size() > allowed || packed->size() + tableBytes + kEntryBytes > room()) {
+        if (packed.size() > allowed || packed.size() + tableBytes + kEntryBytes > room()) {
             return false;
         }
-        const auto section = m_out.addPacked(*packed, raw.size());
+        const auto section = m_out.addPacked(packed, raw);
         if (!section) {
             return tl::unexpected(section.error());
         }

@@ -82,7 +82,7 @@ Result<Saved> save(const compare::Snapshot& comparison, const std::filesystem::p
     constexpr std::uint64_t kTable = 1024; // an empty one, and its entry
     if (out->size() + kTable > options.budget) {
         return fail(ErrorCode::Usage,
-                    fmt::format("the comparison without any tensors takes {:.1f} MB already: --budget must be more than that", static_cast<double>(out->size() + kTable) / 1e6),
+                    fmt::format("the comparison without any tensors takes {} bytes already: --budget must be more than that", out->size() + kTable),
                     path.string());
     }
     const auto table = writeLanes(*out, comparison, options.budget, progress, std::move(stop));
