@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/window/known_runs.h"
 #include "ui/window/launch.h"
 
 #include <CLI/CLI.hpp>
@@ -37,7 +38,7 @@ std::string checkSize(const std::string& text)
 void describe(CLI::App& app, Arguments& arguments)
 {
     app.set_version_flag("--version", std::string("forkpoint ") + FORKPOINT_VERSION);
-    app.add_option("RUN", arguments.runs, "reference and candidate: bundles, or RUN@RANK")->expected(0, 2);
+    app.add_option("RUN", arguments.runs, "reference and candidate: bundles, or RUN@RANK; or, alone, a portable comparison (X.forkcmp)")->expected(0, 2);
     app.add_option("--noise", arguments.noise, "the reference run recorded again: measures the noise floor");
     app.add_option("--sample", arguments.sample, "open a built-in sample, such as sumloss");
     app.add_option("--step", arguments.step, "select this step");
@@ -62,8 +63,8 @@ QString text(const std::string& argument) { return QString::fromLocal8Bit(argume
 Launch launchOf(const Arguments& arguments)
 {
     Launch request;
-    if (arguments.runs.size() == 2) {
-        request.runs = { text(arguments.runs[0]), text(arguments.runs[1]), text(arguments.noise) };
+    if (!arguments.runs.empty()) {
+        request.runs = { text(arguments.runs[0]), arguments.runs.size() == 2 ? text(arguments.runs[1]) : QString(), text(arguments.noise) };
     }
     request.sample = text(arguments.sample);
     request.step = arguments.step;
@@ -94,13 +95,13 @@ int main(int argc, char** argv)
     } catch (const CLI::ParseError& e) {
         return usage(e.what());
     }
-    if (arguments.runs.size() == 1) {
-        return usage("one run is not enough: give the reference and the candidate, or none");
+    if (arguments.runs.size() == 1 && !looksPortable(text(arguments.runs[0]))) {
+        return usage("one run is not enough: give the reference and the candidate, a portable comparison (X.forkcmp), or none");
     }
     if (!arguments.runs.empty() && !arguments.sample.empty()) {
         return usage("--sample opens its own runs: give either it or two runs");
     }
-    if (arguments.runs.empty() && !arguments.noise.empty()) {
+    if (arguments.runs.size() < 2 && !arguments.noise.empty()) {
         return usage("--noise needs the two runs");
     }
     // A picture needs no display, and must not depend on one.

@@ -5,9 +5,12 @@
 #include "core/align/side.h"
 #include "core/compare/compare.h"
 #include "core/metrics/backend.h"
+#include "core/portable/portable.h"
 #include "core/report/json_report.h"
+#include "core/report/terminal.h"
 #include "core/report/text_report.h"
 
+#include <fmt/format.h>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,9 +20,11 @@ namespace forkpoint::cli {
 namespace {
 
 struct Arguments {
-    std::string a, b, noise, json, backend, pattern, failOn = "drift", colour = "auto";
+    std::string a, b, noise, out, json, backend, pattern, failOn = "drift", colour = "auto";
+    std::uint64_t budget = portable::kUsualBudget;
     int stepOffset = 0;
     bool readAll = false, percentiles = false;
+    CLI::App* command = nullptr;
 };
 
 diagnose::Severity threshold(const std::string& word)
@@ -29,22 +34,21 @@ diagnose::Severity threshold(const std::string& word)
         : Severity::Drift;
 }
 
-int compareRuns(const Arguments& arguments)
+Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& progress)
 {
     if (!arguments.backend.empty()) {
         if (auto selected = metrics::selectBackend(arguments.backend); !selected) {
-            return failed(selected.error());
+            return tl::unexpected(selected.error());
         }
     }
-    ConsoleProgress progress;
     const import::OpenOptions files { arguments.pattern };
     auto a = align::openSide(arguments.a, &progress, {}, files);
     if (!a) {
-        return failed(a.error());
+        return tl::unexpected(a.error());
     }
     auto b = align::openSide(arguments.b, &progress, {}, files);
     if (!b) {
-        return failed(b.error());
+        return tl::unexpected(b.error());
     }
     compare::Options options;
     options.align.stepOffset = arguments.stepOffset;
@@ -52,21 +56,116 @@ int compareRuns(const Arguments& arguments)
     if (!arguments.noise.empty()) {
         auto noise = align::openSide(arguments.noise, &progress, {}, files);
         if (!noise) {
-            return failed(noise.error());
+            return tl::unexpected(noise.error());
         }
         options.noise = std::move(*noise);
     }
-    auto comparison = compare::compare(std::move(*a), std::move(*b), std::move(options), nullptr, &progress);
+    return compare::compare(std::move(*a), std::move(*b), std::move(options), nullptr, &progress);
+}
+
+/// A comparison that was written with -o: the runs need not be there, and nothing can be measured again.
+Result<compare::Snapshot> openPortable(const Arguments& arguments)
+{
+    for (const auto* option : { "--noise", "--output", "--budget", "--pattern", "--step-offset", "--backend", "--read-all", "--percentiles" }) {
+        if (arguments.command->count(option) > 0) {
+            return fail(ErrorCode::Usage, fmt::format("{} needs the two runs; this is a comparison that was made already", option), arguments.a);
+        }
+    }
+    return portable::load(arguments.a);
+}
+
+/// The options that shaped the comparison, as they were given.
+std::vector<std::string> shapingOptions(const Arguments& arguments)
+{
+    std::vector<std::string> out;
+    for (const auto* option : { "--noise", "--pattern", "--step-offset", "--backend", "--read-all", "--percentiles" }) {
+        for (const auto& value : arguments.command->count(option) > 0 ? arguments.command->get_option(option)->results() : std::vector<std::string>()) {
+            const bool isFlag = arguments.command->get_option(option)->get_expected_max() == 0;
+            out.push_back(isFlag ? option : fmt::format("{} {}", option, value));
+        }
+    }
+    return out;
+}
+
+std::string sizeText(std::uint64_t bytes)
+{
+    const auto size = static_cast<double>(bytes);
+    return bytes < 1'000'000 ? fmt::format("{:.0f} kB", std::max(size / 1e3, 1.0)) : fmt::format("{:.1f} MB", size / 1e6);
+}
+
+std::string savedText(const portable::Saved& saved, const std::string& path)
+{
+    std::string text = fmt::format("\nWrote {} ({}): opens without the runs, with the tensors of {} differing pair{}", path, sizeText(saved.bytes), saved.kept,
+                                   saved.kept == 1 ? "" : "s");
+    if (saved.pictures > 0) {
+        text += fmt::format(", {} of them as overview{} without single elements", saved.pictures, saved.pictures == 1 ? "" : "s");
+    }
+    return text + (saved.leftOut > 0 ? fmt::format("; those of {} are left out\n", saved.leftOut) : "\n");
+}
+
+Result<std::string> writePortable(const Arguments& arguments, const compare::Snapshot& comparison, Progress& progress)
+{
+    portable::SaveOptions options;
+    options.budget = arguments.budget;
+    options.provenance.producer = std::string("forkpoint-cli ") + FORKPOINT_VERSION;
+    options.provenance.options = shapingOptions(arguments);
+    options.provenance.a.path = arguments.a;
+    options.provenance.b.path = arguments.b;
+    if (const auto& label = comparison.structure().noiseLabel) {
+        options.provenance.noise = compare::Origin { *label, arguments.noise, {} };
+    }
+    const auto saved = portable::save(comparison, arguments.out, std::move(options), &progress);
+    return saved ? Result<std::string>(savedText(*saved, arguments.out)) : tl::unexpected(saved.error());
+}
+
+std::string originText(const compare::KeptTensors& kept)
+{
+    const auto& from = kept.provenance();
+    const auto run = [](const compare::Origin& origin) { return origin.path.empty() ? origin.label : origin.path; };
+    std::string text = fmt::format("Portable comparison of {} and {}, written by {} at {}", run(from.a), run(from.b), from.producer, from.created);
+    for (const auto& option : from.options) {
+        text += fmt::format("{}{}", &option == &from.options.front() ? " with " : ", ", option);
+    }
+    return report::printable(text) + "\n";
+}
+
+int runCompare(const Arguments& arguments)
+{
+    const bool isMade = arguments.b.empty();
+    if (isMade && !portable::isPortable(arguments.a)) {
+        return failed({ ErrorCode::Usage, "a second run is missing; only a portable comparison, written with -o, stands for itself", arguments.a });
+    }
+    for (const auto* side : { &arguments.a, &arguments.b }) {
+        if (!isMade && portable::isPortable(*side)) {
+            return failed({ ErrorCode::Usage, "is a portable comparison, no run: give it alone", *side });
+        }
+    }
+    Result<std::string> written;
+    auto comparison = [&]() -> Result<compare::Snapshot> {
+        ConsoleProgress progress;
+        auto made = isMade ? openPortable(arguments) : compareRuns(arguments, progress);
+        if (made && !arguments.out.empty()) {
+            written = writePortable(arguments, *made, progress);
+        }
+        return made;
+    }();
     if (!comparison) {
         return failed(comparison.error());
     }
     if (arguments.json != "-") {
         print(report::textReport(*comparison, textOptions(arguments.colour)));
+        if (const auto& kept = comparison->structure().kept) {
+            print("\n" + originText(*kept));
+        }
+        print(written.value_or(std::string()));
     }
     if (!arguments.json.empty()) {
-        if (auto written = writeText(arguments.json, report::jsonText(*comparison)); !written) {
-            return failed(written.error());
+        if (auto done = writeText(arguments.json, report::jsonText(*comparison)); !done) {
+            return failed(done.error());
         }
+    }
+    if (!written) { // the report was not in vain
+        return failed(written.error());
     }
     return comparison->outcome()->verdict.severity >= threshold(arguments.failOn) ? kDiffers : kAgrees;
 }
@@ -77,10 +176,17 @@ void addCompare(CLI::App& app, Run& run)
 {
     auto* command = app.add_subcommand("compare", "Compare two recorded runs: where do they fork? Or two files or folders of tensors: what differs?");
     const auto arguments = std::make_shared<Arguments>();
+    arguments->command = command;
     command->add_option("REFERENCE", arguments->a,
-        "bundle of the reference run, RUN@0 for one rank of it; or a .pt, .safetensors, .npy or .npz file, or a folder of such")->required();
-    command->add_option("CANDIDATE", arguments->b, "the same of the candidate run")->required();
+        "bundle of the reference run, RUN@0 for one rank of it; or a .pt, .safetensors, .npy or .npz file, or a folder of such; or, alone, a portable "
+        "comparison, reported again")->required();
+    command->add_option("CANDIDATE", arguments->b, "the same of the candidate run");
     command->add_option("--noise", arguments->noise, "the reference run recorded again: measures the noise floor");
+    command->add_option("-o,--output", arguments->out,
+                        "also write a portable comparison (X.forkcmp): one file that opens without the runs, with the tensors of the fork and of the worst pairs");
+    command->add_option("--budget", arguments->budget, "how large that file may become, as in 50MB")
+        ->transform(CLI::AsSizeValue(true))
+        ->default_str("50MB");
     command->add_option("--json", arguments->json, "write the result as JSON to a file; - for standard output, instead of the text");
     command->add_option("--pattern", arguments->pattern,
                         "names of the files in a folder, with {layer}, {rank}, {step} and *; default: as in hook_{layer}_rank{rank}.pt");
@@ -93,7 +199,7 @@ void addCompare(CLI::App& app, Run& run)
         ->capture_default_str();
     command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always",
         "never" }))->capture_default_str();
-    command->callback([arguments, &run] { run = [arguments] { return compareRuns(*arguments); }; });
+    command->callback([arguments, &run] { run = [arguments] { return runCompare(*arguments); }; });
 }
 
 } // namespace forkpoint::cli

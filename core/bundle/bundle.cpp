@@ -48,8 +48,9 @@ std::shared_ptr<const Bundle> Bundle::of(ForeignRun run)
     const auto bundle = std::make_shared<Bundle>();
     bundle->m_path = std::move(run.path);
     bundle->m_name = std::move(run.name);
-    bundle->m_worldSize = run.ranks.back().rank + 1;
-    bundle->m_info = nlohmann::json::object();
+    bundle->m_worldSize = run.worldSize > 0 ? run.worldSize : run.ranks.back().rank + 1;
+    bundle->m_info = std::move(run.info);
+    bundle->m_recording = run.recording;
     bundle->m_ranks = std::move(run.ranks);
     bundle->m_problems = std::move(run.problems);
     bundle->m_sources = std::move(run.sources);

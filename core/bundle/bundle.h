@@ -56,6 +56,9 @@ struct ForeignRun {
     std::vector<RankData> ranks; ///< ascending, at least one
     std::vector<Problem> problems;
     std::shared_ptr<const RecordSources> sources;
+    int worldSize = 0; ///< 0: one more than the last rank
+    nlohmann::json info = nlohmann::json::object(); ///< as Bundle::info
+    bool recording = false; ///< as Bundle::isRecording: what a recorder saw, taken over from its bundle
 };
 
 /// A recorded run, opened for reading. Metadata is in memory; tensor bytes are read on demand (never mapped: open_files.h says why) and
@@ -69,10 +72,10 @@ public:
     static Result<std::shared_ptr<const Bundle>> open(const std::filesystem::path& path, Progress* progress = nullptr,
                                                       std::stop_token stop = {});
 
-    /// A run in memory that no recorder wrote. Its records come without an execution order.
+    /// A run in memory. If no recorder saw it, its records come without an execution order.
     static std::shared_ptr<const Bundle> of(ForeignRun run);
 
-    bool isRecording() const { return m_sources == nullptr; } ///< false: made by `of`, from files that say nothing about execution
+    bool isRecording() const { return m_recording; } ///< false: made by `of`, from files that say nothing about execution
     const std::filesystem::path& path() const { return m_path; }
     const std::string& name() const { return m_name; }
     int worldSize() const { return m_worldSize; } ///< as launched; some ranks may be missing
@@ -101,6 +104,7 @@ private:
     std::vector<Problem> m_problems;
     std::shared_ptr<BundleFiles> m_files;
     std::shared_ptr<const RecordSources> m_sources; ///< of a foreign run, instead of m_files
+    bool m_recording = true;
 };
 
 /// "step 0 forward/output of fc:0", for messages about a record.

@@ -55,28 +55,35 @@ nlohmann::json finite(const nlohmann::json& value)
 
 } // namespace
 
-Result<nlohmann::json> readDocument(const OpenFile& file)
+Result<nlohmann::json> parseDocument(std::string_view text, const std::string& label)
 {
+    try {
+        if (depthOf(text) > kMaxDepth)
+            return fail(ErrorCode::Corrupt, fmt::format("is nested more than {} levels deep", kMaxDepth), label);
+        nlohmann::json document = nlohmann::json::parse(text);
+        if (!document.is_object())
+            return fail(ErrorCode::Corrupt, "is no JSON object", label);
+        return document;
+    } catch (const nlohmann::json::parse_error& error) {
+        return fail(ErrorCode::Corrupt, fmt::format("is not JSON in UTF-8: byte {} of {} is wrong", error.byte, text.size()), label);
+    } catch (const nlohmann::json::exception&) { // a number beyond double
+        return fail(ErrorCode::Corrupt, "is not JSON: a number is out of range", label);
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorCode::Unreadable, "not enough memory to read it", label);
+    }
+}
+
+Result<nlohmann::json> readDocument(const OpenFile& file)
+try {
     if (file.size() > kMaxDocument) {
         return fail(ErrorCode::Corrupt, fmt::format("has {} bytes; such a file has at most {}", file.size(), kMaxDocument), file.label());
     }
-    try {
-        std::string text(static_cast<std::size_t>(file.size()), '\0');
-        if (Result<void> done = file.readAt(0, std::as_writable_bytes(std::span(text))); !done)
-            return tl::unexpected(std::move(done.error()));
-        if (depthOf(text) > kMaxDepth)
-            return fail(ErrorCode::Corrupt, fmt::format("is nested more than {} levels deep", kMaxDepth), file.label());
-        nlohmann::json document = nlohmann::json::parse(text);
-        if (!document.is_object())
-            return fail(ErrorCode::Corrupt, "is no JSON object", file.label());
-        return document;
-    } catch (const nlohmann::json::parse_error& error) {
-        return fail(ErrorCode::Corrupt, fmt::format("is not JSON in UTF-8: byte {} of {} is wrong", error.byte, file.size()), file.label());
-    } catch (const nlohmann::json::exception&) { // a number beyond double
-        return fail(ErrorCode::Corrupt, "is not JSON: a number is out of range", file.label());
-    } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::Unreadable, "not enough memory to read it", file.label());
-    }
+    std::string text(static_cast<std::size_t>(file.size()), '\0');
+    if (Result<void> done = file.readAt(0, std::as_writable_bytes(std::span(text))); !done)
+        return tl::unexpected(std::move(done.error()));
+    return parseDocument(text, file.label());
+} catch (const std::bad_alloc&) {
+    return fail(ErrorCode::Unreadable, "not enough memory to read it", file.label());
 }
 
 Result<void> writeDocument(const std::filesystem::path& path, const nlohmann::json& document)

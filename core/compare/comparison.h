@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/compare/kept_tensors.h"
 #include "core/curves/overlay.h"
 #include "core/diagnose/context.h"
 #include "core/diagnose/verdict.h"
@@ -26,6 +27,7 @@ struct Structure {
     std::optional<std::string> noiseLabel;    ///< the repeat that measured the floor
     std::size_t noisePairs = 0;               ///< pairs whose floor it measured
     std::size_t noiseAbove = 0;               ///< of these, how many exceed the estimated floor: a repeat of a deterministic run has none
+    std::shared_ptr<const KeptTensors> kept;  ///< opened from a file: the tensors that it holds, in place of those in the bundles; else null
 };
 
 /// What is known when everything is measured. Immutable.

@@ -30,6 +30,7 @@ struct Pyramid::Data {
     std::vector<LevelShape> levels;
     int firstStored = 0;
     std::size_t storedBytes = 0;
+    bool readable = true;
     std::variant<CellStore<float>, CellStore<double>> store;
 
     Tolerance tolerance() const { return {options.rtol, options.atol}; }

@@ -4,6 +4,7 @@
 
 #include "core/base/progress_steps.h"
 #include "core/heatmap/data.h"
+#include "core/heatmap/level_store.h"
 #include "core/heatmap/rows.h"
 #include "core/metrics/ulp.h"
 
@@ -16,10 +17,6 @@
 #include <mutex>
 #include <new>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 namespace forkpoint::heatmap {
 
 using namespace metrics; // the elements' types and arithmetic
@@ -28,44 +25,7 @@ namespace {
 
 constexpr int kUsualFirst = 2;                          ///< the level that is usually the first stored one
 constexpr std::size_t kSmall = std::size_t{32} << 20;   ///< lower ones are stored too while all of it fits in this
-constexpr std::int64_t kStrip = 8;                      ///< longer than this many times the other direction: halved alone
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-std::vector<LevelShape> levelShapes(const Slice& slice)
-{
-    std::vector<LevelShape> levels;
-    if (slice.elements() == 0)
-        return levels;
-    LevelShape level{0, 0, slice.rows(), slice.columns()};
-    levels.push_back(level);
-    while (level.rows > 1 || level.columns > 1) {
-        const bool halveRows = level.rows > 1 && level.columns / kStrip <= level.rows;
-        const bool halveColumns = level.columns > 1 && level.rows / kStrip <= level.columns;
-        if (halveRows) {
-            ++level.rowShift;
-            level.rows = (level.rows + 1) / 2;
-        }
-        if (halveColumns) {
-            ++level.columnShift;
-            level.columns = (level.columns + 1) / 2;
-        }
-        levels.push_back(level);
-    }
-    return levels;
-}
-
-constexpr std::size_t kPlanes = 7; ///< of Real, beside the flags
-template <class Real>
-constexpr std::size_t kCellBytes = kPlanes * sizeof(Real) + sizeof(std::uint16_t);
-
-std::size_t cellsFrom(const std::vector<LevelShape>& levels, int first)
-{
-    std::size_t cells = 0;
-    for (std::size_t level = static_cast<std::size_t>(first); level < levels.size(); ++level)
-        cells += static_cast<std::size_t>(levels[level].whole().cells());
-    return cells;
-}
 
 int firstStoredLevel(const std::vector<LevelShape>& levels, std::size_t cellBytes, std::size_t budget)
 {
@@ -76,41 +36,6 @@ int firstStoredLevel(const std::vector<LevelShape>& levels, std::size_t cellByte
     while (first < last && cellsFrom(levels, first) > budget / cellBytes)
         ++first;
     return first;
-}
-
-/// Memory for large arrays, not yet touched: it comes in large pages where the system has them, since faulting in small ones takes as long as
-/// filling them.
-template <class T>
-std::shared_ptr<T> largeArray(std::size_t count)
-{
-    const std::size_t bytes = std::max<std::size_t>(count * sizeof(T), 1);
-    const std::align_val_t alignment{bytes >= kHugePage ? kHugePage : 64};
-    void* memory = ::operator new(bytes, alignment);
-#if defined(__linux__)
-    if (bytes >= kHugePage)
-        madvise(memory, bytes, MADV_HUGEPAGE); // advice: it does not matter if it fails
-#endif
-    return {static_cast<T*>(memory), [alignment](T* data) { ::operator delete(data, alignment); }};
-}
-
-template <class Real>
-CellStore<Real> allocated(const std::vector<LevelShape>& levels, int first, std::size_t cacheBudget)
-{
-    CellStore<Real> store;
-    const std::size_t cells = cellsFrom(levels, first);
-    store.values = largeArray<Real>(kPlanes * cells);
-    store.flags = largeArray<std::uint16_t>(cells);
-    store.tiles = std::make_unique<TileCache<Real>>(cacheBudget);
-    store.levels.resize(levels.size());
-    std::size_t done = 0;
-    for (std::size_t level = static_cast<std::size_t>(first); level < levels.size(); ++level) {
-        const auto size = static_cast<std::size_t>(levels[level].whole().cells());
-        Real* const values = store.values.get() + kPlanes * done;
-        store.levels[level] = {values, values + size, values + 2 * size, values + 3 * size, values + 4 * size, values + 5 * size,
-                               values + 6 * size, store.flags.get() + done, levels[level].columns};
-        done += size;
-    }
-    return store;
 }
 
 /// The same values with flags of its own.
@@ -319,7 +244,7 @@ try {
     if (!pair)
         return tl::unexpected(std::move(pair.error()));
     const bool wide = isWidePair(pair->dtypeA(), pair->dtypeB());
-    auto data = std::make_unique<Data>(Data{std::move(*pair), options, {}, {}, 0, 0, {}});
+    auto data = std::make_unique<Data>(Data{std::move(*pair), options, {}, {}, 0, 0, true, {}});
     data->levels = levelShapes(data->pair.slice());
     const std::size_t cellBytes = wide ? kCellBytes<double> : kCellBytes<float>;
     data->firstStored = heatmap::firstStoredLevel(data->levels, cellBytes, options.memoryBudget);
@@ -352,7 +277,7 @@ try {
     if (Result<void> ok = checkTolerance(rtol, atol); !ok)
         return tl::unexpected(std::move(ok.error()));
     auto data = std::make_unique<Data>(
-        Data{m_data->pair, m_data->options, m_data->counts, m_data->levels, m_data->firstStored, m_data->storedBytes, {}});
+        Data{m_data->pair, m_data->options, m_data->counts, m_data->levels, m_data->firstStored, m_data->storedBytes, m_data->readable, {}});
     data->options.rtol = rtol;
     data->options.atol = atol;
     ProgressSteps steps(progress, "pyramid", static_cast<std::uint64_t>(data->pair.slice().elements()));
@@ -407,7 +332,7 @@ int Pyramid::levelFor(double rowsPerPixel, double columnsPerPixel) const
         if ((shape.rowShift == 0 || fits(shape.rowShift, rowsPerPixel)) && (shape.columnShift == 0 || fits(shape.columnShift, columnsPerPixel)))
             best = level;
     }
-    return best;
+    return m_data->readable ? best : std::max(best, m_data->firstStored);
 }
 
 Result<RegionValues> Pyramid::region(int level, const CellRect& rect, Mode mode, std::stop_token stop) const
@@ -512,7 +437,8 @@ Result<PickedElement> Pyramid::element(Cell cell) const
 Result<std::optional<Cell>> Pyramid::largest(Mode mode) const
 {
     std::optional<Cell> found;
-    for (int level = levels() - 1; level >= 0; --level) {
+    const int lowest = m_data->readable ? 0 : m_data->firstStored;
+    for (int level = levels() - 1; level >= lowest; --level) {
         const LevelShape& shape = m_data->shape(level);
         CellRect children = shape.whole();
         if (found) {
@@ -538,6 +464,8 @@ Result<std::optional<Cell>> Pyramid::largest(Mode mode) const
         if (!found)
             return found;
     }
+    if (found)
+        found = Cell{found->row << level(lowest).rowShift, found->column << level(lowest).columnShift};
     return found;
 }
 

@@ -127,6 +127,24 @@ struct LevelShape {
     bool operator==(const LevelShape&) const = default;
 };
 
+/// What a pyramid keeps in memory, to be kept where the tensors are not.
+struct StoredLevels {
+    Shape shape; ///< as pictureShape
+    SliceAxes axes;
+    DType dtypeA = DType::Float32, dtypeB = DType::Float32; ///< as Pyramid::dtypeA
+    double rtol = 0, atol = 0;
+    Counts counts;
+    std::int32_t first = 0; ///< as firstStoredLevel
+    std::vector<std::byte> values, flags; ///< numbers and 16-bit flags, in native byte order
+};
+
+struct StoredSizes {
+    std::size_t values = 0, flags = 0; ///< in bytes
+    std::size_t number = 0;            ///< of one number
+};
+/// That `values` and `flags` must have; these two are not looked at. Fails with Corrupt if the rest is no pyramid's.
+Result<StoredSizes> storedSizes(const StoredLevels& levels);
+
 /// Whether a call may read the tensors. Forbidden: what is not in memory is taken from a coarser level, for a thread that must not wait.
 enum class Reads : std::uint8_t { Allowed, Forbidden };
 
@@ -141,8 +159,13 @@ public:
     /// The same picture under another tolerance: reads both tensors again for flags and counts, shares everything else.
     Result<std::shared_ptr<const Pyramid>> withTolerance(double rtol, double atol, std::stop_token stop = {},
                                                                 Progress* progress = nullptr) const;
+    StoredLevels stored() const;
+    /// A pyramid without its tensors: what would read them fails with NotFound, and what only shows comes from the stored levels. Corrupt if the
+    /// levels contradict each other or hold what no pyramid does.
+    static Result<std::shared_ptr<const Pyramid>> restored(StoredLevels levels);
     ~Pyramid();
 
+    bool readable() const; ///< false: restored; there are no elements behind the stored levels
     const Slice& slice() const;
     DType dtypeA() const; ///< of the parts, if complex
     DType dtypeB() const;
@@ -155,7 +178,7 @@ public:
     int firstStoredLevel() const;
     std::size_t storedBytes() const; ///< of the stored levels
     std::size_t cachedBytes() const; ///< of tiles, now
-    /// The coarsest level whose cells are no larger than this.
+    /// The coarsest level whose cells are no larger than this; if there is none that is stored, and nothing can be read, the first stored one.
     int levelFor(double rowsPerPixel, double columnsPerPixel) const;
 
     /// Cells of a level in one mode, in time proportional to their number (below the stored levels: of the elements under them). Fails with Usage
@@ -166,7 +189,8 @@ public:
     /// One element; the cell must be on the picture.
     Result<PickedElement> element(Cell cell) const;
     /// An element at which the mode's value has its largest magnitude: of several, one that is found by always taking the first of the cells that
-    /// hold it on the way down. nullopt if there is no finite value.
+    /// hold it on the way down. nullopt if there is no finite value. Where nothing can be read, the
+    /// first element under the lowest stored cell that holds it.
     Result<std::optional<Cell>> largest(Mode mode) const;
 
     struct Data; ///< heatmap_data.h, for the functions of this folder that read a pyramid

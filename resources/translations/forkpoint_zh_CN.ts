@@ -225,6 +225,38 @@
             <numerusform>%1：%2，%3，步 %4，%n 个张量</numerusform>
         </translation>
     </message>
+    <message>
+        <source>This is not a portable comparison</source>
+        <translation>这不是便携比较文件</translation>
+    </message>
+    <message>
+        <source>The system refuses to read the file</source>
+        <translation>系统拒绝读取该文件</translation>
+    </message>
+    <message>
+        <source>The file ends too early</source>
+        <translation>文件不完整</translation>
+    </message>
+    <message>
+        <source>The file needs a newer Forkpoint</source>
+        <translation>该文件需要更新版本的 Forkpoint</translation>
+    </message>
+    <message>
+        <source>The file is damaged</source>
+        <translation>文件已损坏</translation>
+    </message>
+    <message>
+        <source>Check the path, or choose the file again.</source>
+        <translation>请检查路径，或重新选择文件。</translation>
+    </message>
+    <message>
+        <source>Update this program, or write the file with a matching version.</source>
+        <translation>请更新本程序，或用匹配的版本重新写出该文件。</translation>
+    </message>
+    <message>
+        <source>Copy it again from where it came from, or write it again: forkpoint-cli compare A B -o X.forkcmp</source>
+        <translation>请从来源处重新复制，或重新写出：forkpoint-cli compare A B -o X.forkcmp</translation>
+    </message>
 </context>
 <context>
     <name>Gate</name>
@@ -647,6 +679,18 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <source>%1 micro-step %2</source>
         <comment>side</comment>
         <translation>%1 微步 %2</translation>
+    </message>
+    <message>
+        <source>The two tensors are equal in every bit. Their elements are not in this portable comparison.</source>
+        <translation>两个张量逐位相同。此便携比较文件中不含其元素。</translation>
+    </message>
+    <message>
+        <source>The elements of this tensor are not in this portable comparison: it holds those of the fork and of the pairs that differ most, as far as its size allows.</source>
+        <translation>此便携比较文件中不含该张量的元素：在大小允许的范围内，只保留分叉处以及差异最大的张量对的元素。</translation>
+    </message>
+    <message>
+        <source>To see them, open the two runs that it was made from:</source>
+        <translation>要查看元素，请打开生成该文件的两次运行：</translation>
     </message>
 </context>
 <context>
@@ -1141,6 +1185,15 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <source>One module computes something else in one of two single-process runs.</source>
         <translation>两次单进程运行中，有一次的某个模块计算有误。</translation>
     </message>
+    <message>
+        <source>%1 (portable)</source>
+        <comment>a comparison in one file</comment>
+        <translation>%1（便携）</translation>
+    </message>
+    <message>
+        <source>%1 against %2</source>
+        <translation>%1 对比 %2</translation>
+    </message>
 </context>
 <context>
     <name>Severity</name>
@@ -1570,6 +1623,31 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <source>Look at weights, reduced gradients and optimizer.</source>
         <translation>请查看权重、归约后的梯度和优化器。</translation>
     </message>
+    <message>
+        <source>portable, with all tensors that differ</source>
+        <translation>便携文件，含全部有差异的张量</translation>
+    </message>
+    <message>
+        <source>portable, with %1 of %2 tensors that differ</source>
+        <translation>便携文件，含 %2 个有差异张量中的 %1 个</translation>
+    </message>
+    <message>
+        <source>Portable comparison, written by %1 at %2.</source>
+        <translation>便携比较文件，由 %1 于 %2 写出。</translation>
+    </message>
+    <message>
+        <source>Options: %1</source>
+        <translation>选项：%1</translation>
+    </message>
+    <message>
+        <source>%1: %2, from %3, identity %4</source>
+        <comment>letter, name, path, digest</comment>
+        <translation>%1：%2，来自 %3，标识 %4</translation>
+    </message>
+    <message>
+        <source>It holds the elements of %1 differing pairs; those of %2 others are in the runs only.</source>
+        <translation>文件含 %1 个有差异张量对的元素；另外 %2 个只在运行记录中。</translation>
+    </message>
 </context>
 <context>
     <name>Words</name>
@@ -1907,6 +1985,10 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
     <message>
         <source>B, the candidate</source>
         <translation>B，候选</translation>
+    </message>
+    <message>
+        <source>A portable comparison</source>
+        <translation>便携比较文件</translation>
     </message>
 </context>
 <context>
@@ -2530,6 +2612,19 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <source>Profile of the column</source>
         <translation>列剖面</translation>
     </message>
+    <message>
+        <source>%1 × %2</source>
+        <comment>rows, columns of elements</comment>
+        <translation>%1 × %2</translation>
+    </message>
+    <message>
+        <source>overview, a cell is %1 elements</source>
+        <translation>概览，每格 %1 个元素</translation>
+    </message>
+    <message>
+        <source>The portable comparison holds an overview of this tensor: a cell stands for %1 elements and shows the most extreme of them. Open the two runs to see single elements.</source>
+        <translation>便携比较文件只含该张量的概览：每格代表 %1 个元素，显示其中最极端的值。要查看单个元素，请打开两次运行。</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::MainWindow</name>
@@ -2710,10 +2805,6 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <translation>下次启动时生效</translation>
     </message>
     <message>
-        <source>%1 against %2</source>
-        <translation>%1 对 %2</translation>
-    </message>
-    <message>
         <source>Bundle of the reference run</source>
         <translation>参考运行的 bundle</translation>
     </message>
@@ -2789,6 +2880,18 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
     <message>
         <source>heatmap</source>
         <translation>热图</translation>
+    </message>
+    <message>
+        <source>Open a portable comparison…</source>
+        <translation>打开便携比较文件…</translation>
+    </message>
+    <message>
+        <source>Open a portable comparison</source>
+        <translation>打开便携比较文件</translation>
+    </message>
+    <message>
+        <source>Portable comparisons (*.forkcmp);;All files (*)</source>
+        <translation>便携比较文件 (*.forkcmp);;所有文件 (*)</translation>
     </message>
 </context>
 <context>
@@ -3251,6 +3354,10 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <source>Compare without the noise run</source>
         <translation>不使用噪声运行比较</translation>
     </message>
+    <message>
+        <source>%1, in the portable comparison %2</source>
+        <translation>%1，位于便携比较文件 %2 中</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::RunChip</name>
@@ -3277,6 +3384,10 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
     <message>
         <source>Comparing</source>
         <translation>正在比较</translation>
+    </message>
+    <message>
+        <source>Opening</source>
+        <translation>正在打开</translation>
     </message>
 </context>
 <context>
@@ -3390,10 +3501,6 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <translation>程序旁没有安装示例。</translation>
     </message>
     <message>
-        <source>%1 against %2</source>
-        <translation>%1 对 %2</translation>
-    </message>
-    <message>
         <source>Nothing yet. Pairs that you open are listed here.</source>
         <translation>暂无。打开过的运行会列在这里。</translation>
     </message>
@@ -3404,6 +3511,14 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
     <message>
         <source>Bundle of the candidate run</source>
         <translation>候选运行的 bundle</translation>
+    </message>
+    <message>
+        <source>Open a portable comparison…</source>
+        <translation>打开便携比较文件…</translation>
+    </message>
+    <message>
+        <source>One file (.forkcmp) that forkpoint-cli compare A B -o writes; the runs need not be on this machine.</source>
+        <translation>由 forkpoint-cli compare A B -o 写出的单个文件（.forkcmp）；本机上无需有两次运行的记录。</translation>
     </message>
 </context>
 <context>

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 # The folders of core in the order data flows through them. A folder may include itself and those before it.
-CORE_ORDER = ["base", "tensor", "files", "bundle", "import", "align", "metrics", "heatmap", "graph", "curves", "diagnose", "replay", "compare", "report"]
+CORE_ORDER = ["base", "tensor", "files", "bundle", "import", "align", "metrics", "heatmap", "graph", "curves", "diagnose", "replay", "compare", "portable", "report"]
 
 # What belongs to the project; build trees and recorded runs lie beside it and are nobody's business here.
 PARTS = [".ci", "app", "cmake", "core", "packaging", "resources", "tests", "ui"]

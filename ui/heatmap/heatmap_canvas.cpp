@@ -338,7 +338,7 @@ CellRect HeatmapCanvas::visibleCells() const
 bool HeatmapCanvas::showsTexts() const
 {
     const auto cell = cellRect({ 0, 0 });
-    return m_pyramid && cell.width() >= kTextWidth && cell.height() >= kTextHeight;
+    return m_pyramid && m_pyramid->readable() && cell.width() >= kTextWidth && cell.height() >= kTextHeight;
 }
 
 void HeatmapCanvas::requestTexts(const CellRect& visible)

@@ -230,6 +230,8 @@ void HeatmapView::receive(PairPicture picture)
     if (m_picture->largest) {
         readElement(*m_picture->largest, Reading::Largest);
     }
+    m_slice->setVisible(m_picture->pyramid->readable()); // an overview cannot be cut otherwise
+    arrange();
     updateParts();
     showPicture();
     followPin();
@@ -387,6 +389,15 @@ void HeatmapView::updateTitle()
             details.prepend(tr("update"));
             definition = tr("What the step did to the parameter: after − start. The pair's numbers are of it too.");
         }
+        if (!m_picture->pyramid->readable()) {
+            const auto& level = m_picture->pyramid->level(m_picture->pyramid->firstStoredLevel());
+            const QString cell = tr("%1 × %2", "rows, columns of elements").arg(std::int64_t { 1 } << level.rowShift).arg(std::int64_t { 1 } << level.columnShift);
+            details.prepend(tr("overview, a cell is %1 elements").arg(cell));
+            definition += (definition.isEmpty() ? QString() : QStringLiteral("\n"))
+                + tr("The portable comparison holds an overview of this tensor: a cell stands for %1 elements and shows the most extreme of them. Open the two runs to "
+                     "see single elements.")
+                      .arg(cell);
+        }
         const QString axes = axesText(m_picture->shape, m_picture->pyramid->slice().axes());
         definition += (definition.isEmpty() ? QString() : QStringLiteral("\n")) + axes;
     }
@@ -496,6 +507,9 @@ void HeatmapView::movePin(int rows, int columns)
 
 void HeatmapView::readElement(Cell cell, Reading reading)
 {
+    if (!m_picture->pyramid->readable()) {
+        return;
+    }
     m_session.jobs().start<Result<heatmap::PickedElement>>(
         m_tag + QLatin1String(reading == Reading::Pinned ? "-pin" : reading == Reading::Largest ? "-largest" : "-hover"), QString(), this,
         [pyramid = m_picture->pyramid, cell](Progress&, std::stop_token) { return pyramid->element(cell); },

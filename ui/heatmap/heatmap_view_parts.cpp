@@ -202,7 +202,8 @@ void HeatmapView::arrange()
     m_range->setMinimumHeight(beside);
     int room = height() - m_title->sizeHint().height() - m_bar->sizeHint().height() - beside - kGaps;
     room -= m_slice->isHidden() ? 0 : m_slice->sizeHint().height();
-    m_elements->setVisible(wide || room - m_elements->sizeHint().height() >= kLeastPicture);
+    const bool hasElements = !m_picture || m_picture->pyramid->readable();
+    m_elements->setVisible(hasElements && (wide || room - m_elements->sizeHint().height() >= kLeastPicture));
     m_profile->setVisible(m_profileOf != ProfileOf::Nothing && height() >= (wide ? kWideProfileFrom : kProfileFrom));
 }
 

@@ -35,6 +35,26 @@ const bundle::TensorRecord* withoutBytes(const align::Assembly& assembly)
     return nullptr;
 }
 
+/// A portable comparison holds few tensors.
+QString whyNotKept(const compare::Snapshot& comparison, std::size_t pair, std::size_t lane)
+{
+    const auto& kept = *comparison.structure().kept;
+    if (kept.form(pair, lane) != compare::KeptTensors::Form::Nothing) {
+        return {};
+    }
+    const auto& result = comparison.result(pair);
+    const bool equal = lane < result.lanes.size() && result.lanes[lane].statistics.bitEqual == result.lanes[lane].statistics.count;
+    QString text = equal ? Words::tr("The two tensors are equal in every bit. Their elements are not in this portable comparison.")
+                         : Words::tr("The elements of this tensor are not in this portable comparison: it holds those of the fork and of the pairs that differ most, as "
+                                     "far as its size allows.");
+    const auto run = [](const QString& letter, const compare::Origin& origin) {
+        const QString label = shown(origin.label), path = shown(origin.path);
+        return QLatin1Char('\n') + (path.isEmpty() ? QStringLiteral("%1  %2").arg(letter, label) : QStringLiteral("%1  %2 (%3)").arg(letter, label, path));
+    };
+    text += QStringLiteral("\n\n") + Words::tr("To see them, open the two runs that it was made from:");
+    return text + run(QStringLiteral("A"), kept.provenance().a) + run(QStringLiteral("B"), kept.provenance().b);
+}
+
 QString dimsText(const heatmap::DimRange& dims)
 {
     return dims.count == 0 ? Words::tr("no dim")
@@ -209,6 +229,9 @@ QString whyNothing(const Session& session)
     }
     if (countA == 0) {
         return Words::tr("This tensor has no elements: its shape is %1.").arg(shapeText(it.a.shape));
+    }
+    if (comparison->structure().kept) {
+        return whyNotKept(*comparison, *selected, std::min(lane, pair.lanes.size() - 1));
     }
     const auto* a = withoutBytes(it.a);
     const auto* b = withoutBytes(it.b);

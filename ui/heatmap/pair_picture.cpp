@@ -55,6 +55,19 @@ Result<Histograms> loadHistograms(const heatmap::Pyramid& pyramid, const std::ve
 Result<PairPicture> loadPicture(const PictureRequest& request, Progress& progress, std::stop_token stop)
 {
     PairPicture out { request.tensors, request.pair, request.lane, {}, {}, {}, {}, false, {} };
+    if (const auto* kept = request.tensors->pictureOf(request.pair, request.lane)) {
+        auto picture = kept->picture(request.pair, request.lane);
+        if (!picture) {
+            return tl::unexpected(picture.error());
+        }
+        out.sources.ofUpdate = picture->ofUpdate;
+        out.shape = picture->pyramid->slice().shape();
+        out.pyramid = std::move(picture->pyramid);
+        out.histograms = std::move(picture->histograms);
+        const auto largest = out.pyramid->largest(Mode::AbsDifference);
+        out.largest = largest ? *largest : std::nullopt;
+        return out;
+    }
     if (request.sources) {
         out.sources = *request.sources;
     } else {
@@ -96,7 +109,7 @@ Result<PairPicture> loadPicture(const PictureRequest& request, Progress& progres
 Result<Profile> loadProfile(const heatmap::Pyramid& pyramid, heatmap::Cell cell, bool column, std::stop_token stop)
 {
     const auto length = [&](int level) { return column ? pyramid.level(level).rows : pyramid.level(level).columns; };
-    int level = 0;
+    int level = pyramid.readable() ? 0 : pyramid.firstStoredLevel();
     while (length(level) > kLongestLine && level + 1 < pyramid.levels()) {
         ++level;
     }

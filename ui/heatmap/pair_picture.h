@@ -21,7 +21,7 @@ using Histograms = std::map<heatmap::Mode, std::shared_ptr<const heatmap::Histog
 struct PairPicture {
     std::shared_ptr<const PairTensors> tensors;
     std::size_t pair = 0, lane = 0;
-    diagnose::LaneTensors sources;
+    diagnose::LaneTensors sources; ///< without tensors if only an overview was kept: then the pyramid is not readable
     Shape shape; ///< as heatmap::pictureShape
     std::shared_ptr<const heatmap::Pyramid> pyramid;
     std::optional<heatmap::Cell> largest; ///< where |B - A| is largest; nullopt: nowhere finite, or 0 everywhere

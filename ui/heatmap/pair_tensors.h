@@ -19,6 +19,8 @@ public:
     const compare::Snapshot& comparison() const { return m_comparison; }
     /// Both sides of a lane. Fails as opening does. Not for the UI thread: the first call looks through all records.
     Result<diagnose::LaneTensors> open(std::size_t pair, std::size_t lane) const;
+    /// What a portable comparison holds in their place; null if the lane can be opened.
+    const compare::KeptTensors* pictureOf(std::size_t pair, std::size_t lane) const;
 
 private:
     compare::Snapshot m_comparison;

@@ -364,7 +364,36 @@ QStringList gaps(const compare::Snapshot& comparison)
     if (const int unrelated = withStatus(align::PairStatus::Unrelated); unrelated > 0) {
         parts += Words::tr("%n pair(s) with shapes that cannot be related", nullptr, unrelated);
     }
+    if (const auto& kept = comparison.structure().kept) {
+        parts += kept->leftOut() == 0 ? Words::tr("portable, with all tensors that differ")
+                                      : Words::tr("portable, with %1 of %2 tensors that differ").arg(kept->kept()).arg(kept->kept() + kept->leftOut());
+    }
     return parts;
+}
+
+/// What a portable comparison was made from, and what it holds of it.
+QStringList provenanceLines(const compare::KeptTensors& kept)
+{
+    const auto& from = kept.provenance();
+    QStringList options;
+    for (const auto& option : from.options) {
+        options += shown(option);
+    }
+    QStringList lines { Words::tr("Portable comparison, written by %1 at %2.").arg(shown(from.producer), shown(from.created)) };
+    if (!options.isEmpty()) {
+        lines += Words::tr("Options: %1").arg(options.join(QStringLiteral(", ")));
+    }
+    const auto origin = [&lines](const QString& letter, const compare::Origin& run) {
+        lines += Words::tr("%1: %2, from %3, identity %4", "letter, name, path, digest")
+                     .arg(letter, shown(run.label), shown(run.path), shown(run.identity.empty() ? "-" : run.identity));
+    };
+    origin(Words::tr("A"), from.a);
+    origin(Words::tr("B"), from.b);
+    if (from.noise) {
+        origin(QStringLiteral("A′"), *from.noise);
+    }
+    lines += Words::tr("It holds the elements of %1 differing pairs; those of %2 others are in the runs only.").arg(kept.kept()).arg(kept.leftOut());
+    return lines;
 }
 
 } // namespace
@@ -402,7 +431,8 @@ QString coverageText(const compare::Snapshot& comparison)
 
 QStringList coverageDetails(const compare::Snapshot& comparison)
 {
-    QStringList lines;
+    const auto& kept = comparison.structure().kept;
+    QStringList lines = kept ? provenanceLines(*kept) : QStringList();
     const auto& alignment = comparison.structure().alignment;
     for (const auto& plan : alignment.steps) {
         lines += Words::tr("Step %1: %2").arg(QString::number(plan.step), shown(plan.text));

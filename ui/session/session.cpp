@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/session/session.h"
 
+#include "core/portable/portable.h"
+
 #include <algorithm>
 
 namespace forkpoint::ui {
@@ -109,11 +111,20 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
         emit resultsChanged();
     };
     m_jobs.start<Result<compare::Snapshot>>(
-        kLoadTag, tr("Comparing"), this,
+        kLoadTag, candidate.isEmpty() ? tr("Opening") : tr("Comparing"), this,
         [this, reference, candidate, noise, showSide, showStructure, showResults](Progress& progress, std::stop_token stop) -> Result<compare::Snapshot> {
             const auto opened = [&](const align::Side& side, bool isReference) {
                 m_jobs.post(kLoadTag, stop, [showSide, side, isReference] { showSide(side, isReference); });
             };
+            if (candidate.isEmpty()) {
+                auto loaded = portable::load(reference.toStdString());
+                if (loaded) {
+                    opened(loaded->structure().alignment.a, true);
+                    opened(loaded->structure().alignment.b, false);
+                    m_jobs.post(kLoadTag, stop, [showStructure, snapshot = *loaded] { showStructure(snapshot); });
+                }
+                return loaded;
+            }
             auto sides = openSides(reference, candidate, noise, opened, progress, stop);
             if (!sides) {
                 return tl::unexpected(sides.error());
@@ -142,7 +153,7 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
 
 void Session::swapSides()
 {
-    if (!m_reference.isEmpty()) {
+    if (!m_reference.isEmpty() && !isPortable()) {
         open(QString(m_candidate), QString(m_reference), QString()); // the noise run repeats the old reference
     }
 }

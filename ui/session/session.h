@@ -34,14 +34,16 @@ class Session : public QObject {
 public:
     explicit Session(JobRunner& jobs, QObject* parent = nullptr);
 
-    /// Starts opening and comparing; replaces what is shown. Paths are RUN or RUN@RANK; `noise` may be empty.
+    /// Starts opening and comparing; replaces what is shown. Paths are RUN or RUN@RANK; `noise` may be empty. Without a candidate, `reference` is
+    /// a portable comparison, which is opened as it is.
     void open(const QString& reference, const QString& candidate, const QString& noise = {});
-    void swapSides();
+    void swapSides(); ///< not of a portable comparison
     void close();
     void cancel(); ///< stops loading; what is ready stays and is marked partial
 
     enum class State { Empty, Loading, Partial, Ready, Failed };
     State state() const { return m_state; }
+    bool isPortable() const { return !m_reference.isEmpty() && m_candidate.isEmpty(); } ///< referencePath() is the file
     const std::optional<compare::Snapshot>& comparison() const { return m_comparison; } ///< from the structure on
     const std::optional<Error>& error() const { return m_error; }                        ///< Failed: what, where, what next
     QString referencePath() const { return m_reference; }

@@ -3,6 +3,7 @@
 #include "ui/window/drop_overlay.h"
 
 #include "ui/theme/theme.h"
+#include "ui/window/known_runs.h"
 #include "ui/window/start_screen.h"
 
 #include <QDragEnterEvent>
@@ -17,9 +18,10 @@ DropOverlay::DropOverlay(QWidget* parent)
     hide();
 }
 
-void DropOverlay::setCount(int bundles)
+void DropOverlay::setDropped(const QStringList& paths)
 {
-    m_count = bundles;
+    m_count = static_cast<int>(paths.size());
+    m_portable = m_count == 1 && looksPortable(paths[0]);
     update();
 }
 
@@ -44,6 +46,10 @@ void DropOverlay::paintEvent(QPaintEvent*)
         painter.setPen(active ? colour : theme.muted);
         painter.drawText(box.adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, text);
     };
+    if (m_portable) {
+        zone(rect(), theme.accent, true, tr("A portable comparison"));
+        return;
+    }
     if (m_count > 1) {
         zone(rect(), theme.accent, true, tr("Two runs: which is which is asked next"));
         return;

@@ -12,7 +12,7 @@ class DropOverlay : public QWidget {
     Q_OBJECT
 public:
     explicit DropOverlay(QWidget* parent);
-    void setCount(int bundles);
+    void setDropped(const QStringList& paths);
 
 signals:
     void dropped(bool reference, const QString& path);
@@ -28,6 +28,7 @@ protected:
 private:
     bool isReference(const QPointF& at) const;
     int m_count = 1;
+    bool m_portable = false; ///< one file, which has both sides
     bool m_reference = true;
 };
 

@@ -68,6 +68,38 @@ QString nextOf(ErrorCode code)
     }
 }
 
+QString portableTitleOf(ErrorCode code)
+{
+    switch (code) {
+    case ErrorCode::NotFound:
+        return Words::tr("There is no such file or folder");
+    case ErrorCode::NotABundle:
+        return Words::tr("This is not a portable comparison");
+    case ErrorCode::Unreadable:
+        return Words::tr("The system refuses to read the file");
+    case ErrorCode::Truncated:
+        return Words::tr("The file ends too early");
+    case ErrorCode::Unsupported:
+        return Words::tr("The file needs a newer Forkpoint");
+    default:
+        return Words::tr("The file is damaged");
+    }
+}
+
+QString portableNextOf(ErrorCode code)
+{
+    switch (code) {
+    case ErrorCode::NotFound:
+        return Words::tr("Check the path, or choose the file again.");
+    case ErrorCode::Unreadable:
+        return Words::tr("Check the permissions of the files and try again.");
+    case ErrorCode::Unsupported:
+        return Words::tr("Update this program, or write the file with a matching version.");
+    default:
+        return Words::tr("Copy it again from where it came from, or write it again: forkpoint-cli compare A B -o X.forkcmp");
+    }
+}
+
 QString sideText(const QString& letter, const std::optional<align::Side>& side, const QString& path)
 {
     if (!side) {
@@ -152,14 +184,17 @@ void ErrorPage::refresh()
     if (!error) {
         return;
     }
-    m_title->setText(titleOf(error->code));
+    const bool portable = m_session.isPortable();
+    m_title->setText(portable ? portableTitleOf(error->code) : titleOf(error->code));
     m_where->setText(shown(error->where));
     m_where->setVisible(!error->where.empty());
     m_message->setText(shown(error->message));
-    m_next->setText(nextOf(error->code));
+    m_next->setText(portable ? portableNextOf(error->code) : nextOf(error->code));
+    m_readTitle->setVisible(!portable);
+    m_read->setVisible(!portable);
     QStringList read { sideText(QStringLiteral("A"), m_session.reference(), m_session.referencePath()),
         sideText(QStringLiteral("B"), m_session.candidate(), m_session.candidatePath()) };
-    m_read->setText(read.join(QLatin1Char('\n')));
+    m_read->setText(portable ? QString() : read.join(QLatin1Char('\n')));
 }
 
 void ErrorPage::paintEvent(QPaintEvent*) { QPainter(this).fillRect(rect(), Theme::current().window); }

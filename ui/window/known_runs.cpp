@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/known_runs.h"
 
+#include "core/portable/portable.h"
+#include "ui/models/pair_words.h"
+
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
@@ -109,7 +112,7 @@ bool isThere(const QString& run)
 std::vector<RunPair> recentPairs()
 {
     auto pairs = storedPairs();
-    std::erase_if(pairs, [](const RunPair& pair) { return !isThere(pair.reference) || !isThere(pair.candidate); });
+    std::erase_if(pairs, [](const RunPair& pair) { return !isThere(pair.reference) || (!pair.candidate.isEmpty() && !isThere(pair.candidate)); });
     return pairs;
 }
 
@@ -128,6 +131,24 @@ void rememberPair(const RunPair& pair)
         settings.setValue(QStringLiteral("noise"), pairs[i].noise);
     }
     settings.endArray();
+}
+
+QString titleOf(const RunPair& pair)
+{
+    const auto name = [](const QString& path) { return shown(QFileInfo(path).completeBaseName().toStdString()); };
+    return pair.candidate.isEmpty() ? Words::tr("%1 (portable)", "a comparison in one file").arg(name(pair.reference))
+                                    : Words::tr("%1 against %2").arg(name(pair.reference), name(pair.candidate));
+}
+
+RunPair absolute(const RunPair& pair)
+{
+    const auto path = [](const QString& given) { return given.isEmpty() ? QString() : QFileInfo(given).absoluteFilePath(); };
+    return { path(pair.reference), path(pair.candidate), path(pair.noise) };
+}
+
+bool looksPortable(const QString& path)
+{
+    return path.endsWith(QLatin1String(".forkcmp"), Qt::CaseInsensitive) || (QFileInfo(path).isFile() && portable::isPortable(path.toStdString()));
 }
 
 bool looksLikeBundle(const QString& path)

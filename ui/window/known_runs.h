@@ -11,10 +11,15 @@
 // What can be opened without looking for it: samples that come with the program, and pairs opened before.
 namespace forkpoint::ui {
 
+/// Without a candidate: the path of a portable comparison.
 struct RunPair {
     QString reference, candidate, noise;
     bool operator==(const RunPair&) const = default;
 };
+QString titleOf(const RunPair& pair); ///< "single against ddp2"
+
+/// The same with absolute paths.
+RunPair absolute(const RunPair& pair);
 
 /// Two sample bundles of resources/samples that belong together.
 struct Sample {
@@ -33,5 +38,8 @@ void rememberPair(const RunPair& pair);
 
 /// True for what can be dropped: a bundle's folder (or the name of one without its suffix).
 bool looksLikeBundle(const QString& path);
+
+/// True for a portable comparison, also a damaged one: by its content or its name.
+bool looksPortable(const QString& path);
 
 } // namespace forkpoint::ui

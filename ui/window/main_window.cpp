@@ -103,16 +103,19 @@ MainWindow::MainWindow(Session& session, Look look, QWidget* parent)
     m_overlay = new DropOverlay(this);
 
     connect(m_start, &StartScreen::compareRequested, this, &MainWindow::openRuns);
+    connect(m_start, &StartScreen::portableRequested, this, &MainWindow::askForPortable);
     connect(m_start, &StartScreen::bothDropped, this, [this](const QString& a, const QString& b) { askForRuns({ a, b, {} }); });
     connect(m_error, &ErrorPage::openRequested, this,
-            [this] { askForRuns({ m_session.referencePath(), m_session.candidatePath(), m_session.noisePath() }); });
+            [this] { askForRuns(openRunPaths()); });
     connect(m_error, &ErrorPage::startRequested, this, [this] { m_session.close(); });
     connect(m_overlay, &DropOverlay::bothDropped, this, [this](const QString& a, const QString& b) { askForRuns({ a, b, {} }); });
     connect(m_overlay, &DropOverlay::dropped, this, [this](bool reference, const QString& path) {
-        if (m_session.state() == Session::State::Empty) {
+        if (looksPortable(path)) {
+            openRuns({ path, {}, {} });
+        } else if (m_session.state() == Session::State::Empty) {
             m_start->setSide(reference, path);
         } else {
-            openRuns(reference ? RunPair { path, m_session.candidatePath(), {} } : RunPair { m_session.referencePath(), path, m_session.noisePath() });
+            openOneSide(reference ? RunChip::Role::Reference : RunChip::Role::Candidate, path);
         }
     });
     refreshPage();
@@ -154,8 +157,7 @@ void MainWindow::followSession()
     }
     connect(&m_session, &Session::verdictReady, this, [this] {
         if (m_look.remember) {
-            rememberPair({ QFileInfo(m_session.referencePath()).absoluteFilePath(), QFileInfo(m_session.candidatePath()).absoluteFilePath(),
-                m_session.noisePath().isEmpty() ? QString() : QFileInfo(m_session.noisePath()).absoluteFilePath() });
+            rememberPair(absolute({ m_session.referencePath(), m_session.candidatePath(), m_session.noisePath() }));
         }
     });
 }
@@ -250,7 +252,8 @@ void MainWindow::buildActions()
 {
     auto* file = menuBar()->addMenu(tr("&File"));
     add(file, QStringLiteral("open"), tr("&Open two runs…"), { QKeySequence::Open },
-        [this] { askForRuns({ m_session.referencePath(), m_session.candidatePath(), m_session.noisePath() }); });
+        [this] { askForRuns(openRunPaths()); });
+    add(file, QStringLiteral("open-portable"), tr("Open a portable comparison…"), { QKeySequence(QStringLiteral("Ctrl+Shift+O")) }, [this] { askForPortable(); });
     m_recentMenu = file->addMenu(tr("Open &recent"));
     m_samplesMenu = file->addMenu(tr("&Samples"));
     connect(file, &QMenu::aboutToShow, this, &MainWindow::fillOpenMenus);
@@ -352,9 +355,8 @@ void MainWindow::fillOpenMenus()
     m_recentMenu->clear();
     const auto label = [](QString text) { return text.replace(QLatin1Char('&'), QStringLiteral("&&")); };
     for (const auto& pair : recentPairs()) {
-        const auto name = [](const QString& path) { return shown(QFileInfo(path).completeBaseName().toStdString()); };
-        m_recentMenu->addAction(label(tr("%1 against %2").arg(name(pair.reference), name(pair.candidate))), this, [this, pair] { openRuns(pair); })
-            ->setToolTip(tip(shown(pair.reference.toStdString()) + QLatin1Char('\n') + shown(pair.candidate.toStdString())));
+        const QString paths = pair.candidate.isEmpty() ? pair.reference : pair.reference + QLatin1Char('\n') + pair.candidate;
+        m_recentMenu->addAction(label(titleOf(pair)), this, [this, pair] { openRuns(pair); })->setToolTip(tip(shown(paths.toStdString())));
     }
     m_recentMenu->setToolTipsVisible(true);
     m_recentMenu->setEnabled(!m_recentMenu->isEmpty());
@@ -386,22 +388,53 @@ void MainWindow::askForRuns(const RunPair& start)
     }
 }
 
+void MainWindow::askForPortable()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a portable comparison"), QFileInfo(m_session.referencePath()).absolutePath(),
+                                                      tr("Portable comparisons (*.forkcmp);;All files (*)"));
+    if (!path.isEmpty()) {
+        openRuns({ path, {}, {} });
+    }
+}
+
+/// The runs that are open; of a portable comparison those that it was made from, as they were called there.
+RunPair MainWindow::openRunPaths() const
+{
+    if (!m_session.isPortable()) {
+        return { m_session.referencePath(), m_session.candidatePath(), m_session.noisePath() };
+    }
+    const auto& comparison = m_session.comparison();
+    if (!comparison || !comparison->structure().kept) {
+        return {};
+    }
+    const auto& from = comparison->structure().kept->provenance();
+    return { QString::fromStdString(from.a.path), QString::fromStdString(from.b.path), from.noise ? QString::fromStdString(from.noise->path) : QString() };
+}
+
 void MainWindow::openSide(RunChip::Role role)
 {
     const QString title = role == RunChip::Role::Reference ? tr("Bundle of the reference run")
         : role == RunChip::Role::Candidate                 ? tr("Bundle of the candidate run")
                                                            : tr("Bundle of the repeated reference run");
     const QString path = QFileDialog::getExistingDirectory(this, title, QFileInfo(m_session.referencePath()).absolutePath());
-    if (path.isEmpty()) {
-        return;
+    if (!path.isEmpty()) {
+        openOneSide(role, path);
     }
-    RunPair runs { m_session.referencePath(), m_session.candidatePath(), m_session.noisePath() };
+}
+
+void MainWindow::openOneSide(RunChip::Role role, const QString& path)
+{
+    RunPair runs = openRunPaths();
     if (role == RunChip::Role::Reference) {
         runs = { path, runs.candidate, {} }; // the noise run repeats the old reference
     } else {
         (role == RunChip::Role::Candidate ? runs.candidate : runs.noise) = path;
     }
-    openRuns(runs);
+    if (m_session.isPortable()) {
+        askForRuns(runs); // the other run may lie elsewhere, or not be here at all
+    } else {
+        openRuns(runs);
+    }
 }
 
 void MainWindow::showPanel(ShownPanel panel)
@@ -471,7 +504,7 @@ void MainWindow::refreshActions()
     const auto& comparison = m_session.comparison();
     const auto* outcome = comparison ? comparison->outcome() : nullptr;
     const auto steps = m_session.steps();
-    enable("swap", open);
+    enable("swap", open && !m_session.isPortable());
     enable("close", open);
     enable("copy-summary", comparison.has_value());
     enable("next-divergence", m_session.nextDivergence(1).has_value());
@@ -575,9 +608,9 @@ void MainWindow::restoreLayout()
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
-    const auto n = static_cast<int>(droppedPaths(event->mimeData()).size());
-    if (n == 1 || n == 2) {
-        m_overlay->setCount(n);
+    const auto paths = droppedPaths(event->mimeData());
+    if (paths.size() == 1 || paths.size() == 2) {
+        m_overlay->setDropped(paths);
         m_overlay->setGeometry(rect());
         m_overlay->raise();
         m_overlay->show();

@@ -94,6 +94,9 @@ private:
     void refreshActions();
     void fillOpenMenus();
     void askForRuns(const RunPair& start);
+    void askForPortable();
+    RunPair openRunPaths() const;
+    void openOneSide(RunChip::Role role, const QString& path);
     void openSide(RunChip::Role role);
     void applyChosenTheme(ThemeChoice theme);
     void saveScreenshot();

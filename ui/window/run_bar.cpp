@@ -219,16 +219,25 @@ void RunBar::refreshRuns()
             chip->setRun(path.isEmpty() ? QString() : shown(QFileInfo(path).fileName().toStdString()), {}, path);
         }
     };
-    show(m_a, m_session.reference(), m_session.referencePath());
-    show(m_b, m_session.candidate(), m_session.candidatePath());
     const auto& comparison = m_session.comparison();
+    if (comparison && comparison->structure().kept) {
+        const auto& from = comparison->structure().kept->provenance();
+        const auto path = [this](const compare::Origin& origin) {
+            return tr("%1, in the portable comparison %2").arg(QString::fromStdString(origin.path.empty() ? origin.label : origin.path), m_session.referencePath());
+        };
+        show(m_a, m_session.reference(), path(from.a));
+        show(m_b, m_session.candidate(), path(from.b));
+    } else {
+        show(m_a, m_session.reference(), m_session.referencePath());
+        show(m_b, m_session.candidate(), m_session.candidatePath());
+    }
     const QString noise = comparison && comparison->structure().noiseLabel ? shown(*comparison->structure().noiseLabel)
                                                                           : QFileInfo(m_session.noisePath()).fileName();
     m_noise->setRun(noise, {}, m_session.noisePath());
     if (noise.isEmpty()) {
         m_noise->setToolTip(tip(tr("A repeat of the reference measures the noise floor. Click to choose one.")));
     }
-    m_swap->setEnabled(m_session.state() != Session::State::Empty);
+    m_swap->setEnabled(m_session.state() != Session::State::Empty && !m_session.isPortable());
 }
 
 void RunBar::refreshSteps()

@@ -210,6 +210,7 @@ StartScreen::StartScreen(QWidget* parent)
     : QWidget(parent)
     , m_a(new DropZone(true))
     , m_b(new DropZone(false))
+    , m_portable(new QPushButton(tr("Open a portable comparison…")))
     , m_compare(new QPushButton(tr("Compare")))
     , m_command(new QLineEdit)
 {
@@ -236,6 +237,7 @@ StartScreen::StartScreen(QWidget* parent)
     zones->addWidget(m_b, 1);
     column->addLayout(zones);
     auto* row = new QHBoxLayout;
+    row->addWidget(m_portable);
     row->addStretch(1);
     row->addWidget(m_compare);
     m_compare->setEnabled(false);
@@ -277,11 +279,15 @@ StartScreen::StartScreen(QWidget* parent)
         connect(zone(reference), &DropZone::dropped, this, [this, reference](const QStringList& paths) {
             if (paths.size() == 2) {
                 emit bothDropped(paths[0], paths[1]);
+            } else if (paths.size() == 1 && looksPortable(paths[0])) {
+                emit compareRequested({ paths[0], {}, {} });
             } else if (paths.size() == 1) {
                 setSide(reference, paths[0]);
             }
         });
     }
+    m_portable->setToolTip(tip(tr("One file (.forkcmp) that forkpoint-cli compare A B -o writes; the runs need not be on this machine.")));
+    connect(m_portable, &QPushButton::clicked, this, &StartScreen::portableRequested);
     connect(m_compare, &QPushButton::clicked, this, [this] { emit compareRequested({ m_a->path(), m_b->path(), {} }); });
     refresh();
 }
@@ -328,7 +334,7 @@ void StartScreen::refresh()
     for (std::size_t i = 0; i < std::min(recent.size(), kListed); ++i) {
         const auto& pair = recent[i];
         const QString folder = QFileInfo(pair.reference).absolutePath();
-        auto* row = new RunRow(tr("%1 against %2").arg(runName(pair.reference), runName(pair.candidate)), shown(folder.toStdString()), false, this);
+        auto* row = new RunRow(titleOf(pair), shown(folder.toStdString()), false, this);
         // Queued: opening a pair refreshes this list, and would delete the button that was clicked.
         connect(row, &QPushButton::clicked, this, [this, pair] { emit compareRequested(pair); }, Qt::QueuedConnection);
         m_recent->addWidget(row);

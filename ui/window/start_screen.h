@@ -51,11 +51,13 @@ public:
     void refresh(); ///< recent pairs and samples, as they are now
     DropZone* zone(bool reference) const { return reference ? m_a : m_b; }
     QPushButton* compareButton() const { return m_compare; }
+    QPushButton* portableButton() const { return m_portable; }
     QLineEdit* command() const { return m_command; }
     void setSide(bool reference, const QString& path);
 
 signals:
     void compareRequested(const forkpoint::ui::RunPair& pair);
+    void portableRequested(); ///< which file is to be asked
     void bothDropped(const QString& first, const QString& second); ///< two at once: their order is to be confirmed
 
 protected:
@@ -66,7 +68,7 @@ private:
     QWidget* makeList(const QString& title, QVBoxLayout** list);
 
     DropZone *m_a, *m_b;
-    QPushButton* m_compare;
+    QPushButton *m_portable, *m_compare;
     QVBoxLayout *m_recent = nullptr, *m_samples = nullptr;
     QLineEdit* m_command;
 };

@@ -1,0 +1,352 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/compare/comparison.h"
+#include "core/compare/kept_tensors.h"
+#include "core/portable/archive.h"
+
+#include <string_view>
+
+// What is stored of each struct, in order (FORKCMP.md section 4). Most name all of their members by a structured binding, which does not
+// compile once a member is added: then it is added here, at the end of its list and of the table in FORKCMP.md.
+namespace forkpoint::portable {
+
+template <> inline constexpr unsigned kValuesOf<DType> = 14;
+template <> inline constexpr unsigned kValuesOf<bundle::Phase> = 6;
+template <> inline constexpr unsigned kValuesOf<bundle::Kind> = 9;
+template <> inline constexpr unsigned kValuesOf<bundle::Level> = 2;
+template <> inline constexpr unsigned kValuesOf<bundle::Detail> = 4;
+template <> inline constexpr unsigned kValuesOf<bundle::Placement::Type> = 3;
+template <> inline constexpr unsigned kValuesOf<bundle::Problem::Level> = 2;
+template <> inline constexpr unsigned kValuesOf<align::Rule> = 5;
+template <> inline constexpr unsigned kValuesOf<align::PairStatus> = 5;
+template <> inline constexpr unsigned kValuesOf<align::Join> = 4;
+template <> inline constexpr unsigned kValuesOf<align::Reduction> = 4;
+template <> inline constexpr unsigned kValuesOf<diagnose::Severity> = 6;
+template <> inline constexpr unsigned kValuesOf<diagnose::GateState> = 5;
+template <> inline constexpr unsigned kValuesOf<heatmap::Mode> = 7;
+template <> inline constexpr unsigned kValuesOf<compare::KeptTensors::Form> = 3;
+
+/// The name of a backend, as a text that lives as long as the program; "unknown" for one that this version has not.
+std::string_view backendName(std::string_view name);
+
+} // namespace forkpoint::portable
+
+// In the namespaces of their structs, where archives find them.
+
+namespace forkpoint::bundle {
+
+template <class Archive> void fields(Archive& archive, Placement& x)
+{
+    auto& [axis, type, dim, op] = x;
+    archive(axis, type, dim, op);
+}
+
+template <class Archive> void fields(Archive& archive, Problem& x)
+{
+    auto& [level, where, message] = x;
+    archive(level, where, message);
+}
+
+template <class Archive> void fields(Archive& archive, ModuleRecord& x)
+{
+    auto& [path, className, wrapper, parameters, buffers] = x;
+    archive(path, className, wrapper, parameters, buffers);
+}
+
+template <class Archive> void fields(Archive& archive, CallRecord& x)
+{
+    auto& [step, micro, module, call, order, parent, parentCall, training, recompute, source] = x;
+    archive(step, micro, module, call, order, parent, parentCall, training, recompute, source);
+}
+
+template <class Archive> void fields(Archive& archive, BackwardRecord& x)
+{
+    auto& [step, micro, root, order, source] = x;
+    archive(step, micro, root, order, source);
+}
+
+template <class Archive> void fields(Archive& archive, Port& x)
+{
+    auto& [module, call, slot] = x;
+    archive(module, call, slot);
+}
+
+template <class Archive> void fields(Archive& archive, EdgeRecord& x)
+{
+    auto& [step, micro, from, to, direct] = x;
+    archive(step, micro, from, to, direct);
+}
+
+/// What a record is, not where its bytes lie; of these only that there were any.
+template <class Archive> void fields(Archive& archive, TensorRecord& x)
+{
+    bool hasBytes = x.bytes.has_value();
+    archive(x.step, x.micro, x.phase, x.kind, x.level, x.module, x.param, x.call, x.slot, x.order, x.dtype, x.shape, x.placement, x.recompute,
+            x.notObserved, x.detail, hasBytes);
+    if constexpr (Archive::kReads) {
+        if (!elementCount(x.shape)) {
+            archive.complain("a tensor has an impossible shape");
+        }
+        if (hasBytes) {
+            x.bytes.emplace();
+        }
+    }
+}
+
+} // namespace forkpoint::bundle
+
+namespace forkpoint::metrics {
+
+template <class Archive> void fields(Archive& archive, Histogram& x)
+{
+    auto& [zero, first, counts] = x;
+    archive(zero, first, counts);
+}
+
+template <class Archive> void fields(Archive& archive, Extremum& x)
+{
+    auto& [value, index, a, b] = x;
+    archive(value, index, a, b);
+}
+
+template <class Archive> void fields(Archive& archive, SideStatistics& x)
+{
+    auto& [nan, positiveInf, negativeInf, zeros, min, max, mean, std, norm, lowBitsZero, narrowest] = x;
+    archive(nan, positiveInf, negativeInf, zeros, min, max, mean, std, norm, lowBitsZero, narrowest);
+}
+
+template <class Archive> void fields(Archive& archive, NarrowerComparison& x)
+{
+    auto& [dtype, finite, bitEqual, allcloseViolations, maxAbs, meanAbs, relL2, ulpHistogram] = x;
+    archive(dtype, finite, bitEqual, allcloseViolations, maxAbs, meanAbs, relL2, ulpHistogram);
+}
+
+template <class Archive> void fields(Archive& archive, Percentiles& x)
+{
+    auto& [p50, p90, p99, p999] = x;
+    archive(p50, p90, p99, p999);
+}
+
+template <class Archive> void fields(Archive& archive, PairStatistics& x)
+{
+    auto& [count, finite, a, b, nanBoth, infBothEqual, bitEqual, zeroMismatch, allcloseViolations, maxAbs, maxRel, meanAbs, meanDiff, rmse, diffNorm, relL2,
+           relLinf, cosine, normRatio, bestScale, scaleResidual, normA, normB, factorZ, biasZ, absHistogram, relHistogram, ulpHistogram, percentiles, narrower,
+           backend]
+        = x;
+    std::string backendText(backend);
+    archive(count, finite, a, b, nanBoth, infBothEqual, bitEqual, zeroMismatch, allcloseViolations, maxAbs, maxRel, meanAbs, meanDiff, rmse, diffNorm, relL2,
+            relLinf, cosine, normRatio, bestScale, scaleResidual, normA, normB, factorZ, biasZ, absHistogram, relHistogram, ulpHistogram, percentiles, narrower,
+            backendText);
+    if constexpr (Archive::kReads) {
+        backend = portable::backendName(backendText);
+    }
+}
+
+} // namespace forkpoint::metrics
+
+namespace forkpoint::align {
+
+template <class Archive> void fields(Archive& archive, PairKey& x)
+{
+    auto& [step, micro, phase, kind, level, module, param, call, slot] = x;
+    archive(step, micro, phase, kind, level, module, param, call, slot);
+}
+
+/// The record by its number among those of its rank.
+template <class Archive> void fields(Archive& archive, Part& x)
+{
+    std::uint64_t number = 0;
+    if constexpr (!Archive::kReads) {
+        number = static_cast<std::uint64_t>(x.record - x.rank->tensors.data());
+    }
+    archive(x.rankIndex, number, x.micro);
+    if constexpr (Archive::kReads) {
+        const auto& ranks = archive.side->ranks;
+        if (!archive.ok() || x.rankIndex >= ranks.size() || number >= ranks[x.rankIndex]->tensors.size()) {
+            archive.complain("a part names a tensor that does not exist");
+            return;
+        }
+        x.rank = ranks[x.rankIndex];
+        x.record = &x.rank->tensors[static_cast<std::size_t>(number)];
+    }
+}
+
+template <class Archive> void fields(Archive& archive, Assembly& x)
+{
+    auto& [parts, ranks, dim, micros, weight, order, samples, shape, dtype] = x;
+    archive(parts, ranks, dim, micros, weight, order, samples, shape, dtype);
+    if constexpr (Archive::kReads) {
+        bool sound = !parts.empty() && elementCount(shape).has_value() && dim >= 0 && (order.empty() || static_cast<std::int64_t>(order.size()) == samples);
+        for (const auto& row : parts) {
+            sound = sound && !row.empty() && row.size() == parts.front().size();
+        }
+        for (const auto sample : order) {
+            sound = sound && sample >= 0 && sample < samples;
+        }
+        if (!order.empty()) {
+            sound = sound && !shape.empty() && shape[0] >= samples;
+        }
+        if (!sound) {
+            archive.complain("the plan of a tensor contradicts itself");
+        }
+    }
+}
+
+template <class Archive> void fields(Archive& archive, Lane& x)
+{
+    auto& [a, b, rank] = x;
+    archive.side = archive.sides[0];
+    archive(a);
+    archive.side = archive.sides[1];
+    archive(b, rank);
+}
+
+/// Its id follows from its key.
+template <class Archive> void fields(Archive& archive, Pair& x)
+{
+    auto& [key, id, rule, status, lanes, assembly, note, guess, dtypeA, dtypeB, shapeA, shapeB, source] = x;
+    archive(key, rule, status, lanes, assembly, note, guess, dtypeA, dtypeB, shapeA, shapeB, source);
+    if constexpr (Archive::kReads) {
+        id = pairId(key);
+        if (!elementCount(shapeA) || !elementCount(shapeB)) {
+            archive.complain("a pair has an impossible shape");
+        }
+    }
+}
+
+/// Without `groups`, which are for making pairs and nothing else.
+template <class Archive> void fields(Archive& archive, StepPlan& x)
+{
+    auto& [step, groups, microsA, microsB, rankByRank, microByMicro, text] = x;
+    archive(step, microsA, microsB, rankByRank, microByMicro, text);
+}
+
+template <class Archive> void fields(Archive& archive, SideWeights& x)
+{
+    auto& [ranks, micros, weight] = x;
+    archive(ranks, micros, weight);
+}
+
+/// Without the sides, which come before.
+template <class Archive> void fields(Archive& archive, Alignment& x)
+{
+    auto& [a, b, stepOffset, pairs, steps, renames, notes, ranksOfOneRun, stepsOnlyA, stepsOnlyB] = x;
+    archive(stepOffset, pairs, steps, renames, notes, ranksOfOneRun, stepsOnlyA, stepsOnlyB);
+}
+
+} // namespace forkpoint::align
+
+namespace forkpoint::graph {
+
+template <class Archive> void fields(Archive& archive, PairInputs& x)
+{
+    auto& [of] = x;
+    archive(of);
+}
+
+} // namespace forkpoint::graph
+
+namespace forkpoint::curves {
+
+template <class Archive> void fields(Archive& archive, Point& x)
+{
+    auto& [step, value] = x;
+    archive(step, value);
+}
+
+template <class Archive> void fields(Archive& archive, Overlay& x)
+{
+    auto& [name, a, b, onset, wholeRun, weightsA, weightsB] = x;
+    archive(name, a, b, onset, wholeRun, weightsA, weightsB);
+    if constexpr (Archive::kReads) {
+        for (const auto* series : { &a, &b }) {
+            for (std::size_t i = 1; i < series->size(); ++i) {
+                if ((*series)[i].step <= (*series)[i - 1].step) {
+                    archive.complain("the steps of a curve do not ascend");
+                }
+            }
+        }
+    }
+}
+
+} // namespace forkpoint::curves
+
+namespace forkpoint::diagnose {
+
+template <class Archive> void fields(Archive& archive, ContextEntry& x)
+{
+    auto& [section, key, a, b, expected, unreadable] = x;
+    archive(section, key, a, b, expected, unreadable);
+}
+
+template <class Archive> void fields(Archive& archive, LaneMeasurement& x)
+{
+    auto& [rank, sameBytes, sampled, wholeDiffers, ofUpdate, statistics, plainError, parameterNorm, illConditioned] = x;
+    archive(rank, sameBytes, sampled, wholeDiffers, ofUpdate, statistics, plainError, parameterNorm, illConditioned);
+}
+
+template <class Archive> void fields(Archive& archive, Judgement& x)
+{
+    auto& [error, floor, ratio, severity, structured] = x;
+    archive(error, floor, ratio, severity, structured);
+}
+
+template <class Archive> void fields(Archive& archive, PairResult& x)
+{
+    auto& [severity, error, floor, ratio, inherited, added, unitRoundoff, structured, unchanged, undecidable, illConditioned, inheritable, worst, lanes,
+           judgements, note]
+        = x;
+    archive(severity, error, floor, ratio, inherited, added, unitRoundoff, structured, unchanged, undecidable, illConditioned, inheritable, worst, lanes,
+            judgements, note);
+}
+
+template <class Archive> void fields(Archive& archive, Fork& x)
+{
+    auto& [pair, after, proven] = x;
+    archive(pair, after, proven);
+}
+
+template <class Archive> void fields(Archive& archive, GateSummary& x)
+{
+    auto& [state, worst, identical, noise, above, unmatched, invalid, pending] = x;
+    archive(state, worst, identical, noise, above, unmatched, invalid, pending);
+}
+
+template <class Archive> void fields(Archive& archive, Verdict& x)
+{
+    auto& [severity, fork, closest, gates, ordered, measuredFloor, undecidable, pairs] = x;
+    archive(severity, fork, closest, gates, ordered, measuredFloor, undecidable, pairs);
+}
+
+} // namespace forkpoint::diagnose
+
+namespace forkpoint::compare {
+
+template <class Archive> void fields(Archive& archive, Origin& x)
+{
+    auto& [label, path, identity] = x;
+    archive(label, path, identity);
+}
+
+template <class Archive> void fields(Archive& archive, Provenance& x)
+{
+    auto& [producer, created, options, a, b, noise] = x;
+    archive(producer, created, options, a, b, noise);
+}
+
+/// Without the alignment, which comes before, and what is kept, which is the file itself.
+template <class Archive> void fields(Archive& archive, Structure& x)
+{
+    auto& [alignment, inputs, context, backend, noiseLabel, noisePairs, noiseAbove, kept] = x;
+    archive(inputs, context, backend, noiseLabel, noisePairs, noiseAbove);
+}
+
+template <class Archive> void fields(Archive& archive, Outcome& x)
+{
+    auto& [verdict, curves] = x;
+    archive(verdict, curves);
+}
+
+} // namespace forkpoint::compare

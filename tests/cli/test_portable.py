@@ -1,0 +1,85 @@
+# SPDX-FileCopyrightText: 2026 The Forkpoint authors
+# SPDX-License-Identifier: Apache-2.0
+"""compare -o X.forkcmp, and compare X.forkcmp where the runs are not."""
+
+import pathlib
+import shutil
+import unittest
+
+from command_line import SAMPLES, CommandLineTest, run_cli
+
+PAIRS = {"healthy": ("healthy-single", "healthy-ddp2", 0), "sumloss": ("sumloss-single", "sumloss-ddp2", 1), "fault": ("healthy-single", "fault", 1)}
+
+
+class PortableTest(CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        self.file = str(self.folder / "X.forkcmp")
+
+    def test_the_file_reports_what_the_runs_did(self):
+        for name, (reference, candidate, status) in PAIRS.items():
+            with self.subTest(name):
+                a, b = (self.copy(f"{SAMPLES}/{run}.forkpoint", run) for run in (reference, candidate))
+                written = run_cli("compare", a, b, "-o", self.file)
+                live = run_cli("compare", a, b, "--json", "-")
+                shutil.rmtree(a)
+                shutil.rmtree(b)
+                self.assertEqual((written.status, written.stderr), (status, ""))
+                self.assertIn(f"\nWrote {self.file} (", written.stdout)
+                again = run_cli("compare", self.file, "--json", "-")
+                self.assertEqual((again.status, again.stderr, again.stdout), (live.status, "", live.stdout))
+                text = run_cli("compare", self.file)
+                self.assertEqual(text.status, status)
+                report = written.stdout[:written.stdout.index("\nWrote ")]
+                self.assertEqual(text.stdout[:len(report)], report)
+                self.assertIn(f"\nPortable comparison of {a} and {b}, written by forkpoint-cli ", text.stdout)
+                self.assertFalse(list(self.folder.glob("*.tmp")))
+
+    def test_the_exit_status_follows_the_threshold(self):
+        a, b, _ = PAIRS["fault"]
+        run_cli("compare", f"{SAMPLES}/{a}.forkpoint", f"{SAMPLES}/{b}.forkpoint", "-o", self.file)
+        self.assertEqual(run_cli("compare", self.file).status, 1)
+        self.assertEqual(run_cli("compare", self.file, "--fail-on", "invalid").status, 0)
+
+    def test_options_that_shaped_it_are_kept(self):
+        a = f"{SAMPLES}/healthy-single.forkpoint"
+        run_cli("compare", a, f"{SAMPLES}/healthy-ddp2.forkpoint", "--noise", a, "--read-all", "-o", self.file)
+        self.assertIn(f"with --noise {a}, --read-all\n", run_cli("compare", self.file).stdout)
+
+    def test_the_budget_is_kept_or_refused(self):
+        runs = [f"{SAMPLES}/{name}.forkpoint" for name in PAIRS["sumloss"][:2]]
+        full = run_cli("compare", *runs, "-o", self.file)
+        size = pathlib.Path(self.file).stat().st_size
+        budget = size * 9 // 10
+        less = run_cli("compare", *runs, "-o", self.file, "--budget", str(budget))
+        self.assertEqual((full.status, less.status), (1, 1))
+        self.assertLessEqual(pathlib.Path(self.file).stat().st_size, budget)
+        self.assertRegex(less.stdout, r"; those of \d+ are left out\n$")
+        none = run_cli("compare", *runs, "-o", str(self.folder / "Y.forkcmp"), "--budget", "1kB")
+        self.assertEqual(none.status, 2)
+        self.assertIn("--budget must be more than that", none.stderr)
+        self.assertFalse((self.folder / "Y.forkcmp").exists())
+
+    def test_what_makes_no_sense_is_said(self):
+        a, b = (f"{SAMPLES}/{name}.forkpoint" for name in PAIRS["fault"][:2])
+        run_cli("compare", a, b, "-o", self.file)
+        for arguments, words in (((self.file, "--noise", a), "--noise needs the two runs"),
+                                 ((self.file, "-o", "other.forkcmp"), "--output needs the two runs"),
+                                 ((self.file, a), "give it alone"), ((a, self.file), "give it alone"), ((a,), "a second run is missing")):
+            with self.subTest(words):
+                result = run_cli("compare", *arguments)
+                self.assertEqual((result.status, result.stdout), (2, ""))
+                self.assertIn(words, result.stderr)
+        notes = self.folder / "notes.txt"
+        notes.write_text("mine")
+        result = run_cli("compare", a, b, "-o", str(notes))
+        self.assertEqual((result.status, notes.read_text()), (2, "mine"))
+        content = pathlib.Path(self.file).read_bytes()
+        pathlib.Path(self.file).write_bytes(content[:-10])
+        result = run_cli("compare", self.file)
+        self.assertEqual((result.status, result.stdout), (3, ""))
+        self.assertIn("copy it again", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
