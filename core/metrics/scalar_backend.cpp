@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/scalar_backend.h"
 
-#include "core/metrics/chunk_accumulator.h"
+#include "core/metrics/accumulate.h"
 #include "core/metrics/decode.h"
 #include "core/metrics/ulp.h"
 
@@ -52,18 +52,12 @@ int countEqualBits(std::size_t size, const std::byte* a, const std::byte* b, int
     }
 }
 
-/// Which narrower types hold a float32 side; free once none does, which is soon.
+/// Which narrower types hold a float32 side.
 void noteNarrowness(const std::byte* bytes, int n, const bool* keep, SideAccumulator& side)
 {
-    if (!side.low13Clear)
-        return;
-    for (int i = 0; i < n; ++i) {
-        const auto bits = load<std::uint32_t>(bytes, static_cast<std::size_t>(i));
-        if ((keep != nullptr && !keep[i]) || (bits & 0x7f800000u) == 0x7f800000u)
-            continue;
-        side.low13Clear = side.low13Clear && low13Clear(bits);
-        side.bfloat16Exact = side.bfloat16Exact && bfloat16Holds(bits);
-        side.float16Exact = side.float16Exact && float16Holds(bits);
+    for (int i = 0; side.low13Clear && i < n; ++i) {
+        if (keep == nullptr || keep[i])
+            noteNarrowness(load<std::uint32_t>(bytes, static_cast<std::size_t>(i)), side);
     }
 }
 
@@ -104,16 +98,6 @@ Moments momentsOf(const double* x, int n, int exponent)
     return {n, wide(pivot + sum / count, exponent), wide(deviation > 0 ? deviation : 0, 2 * exponent)};
 }
 
-/// Exponent to scale numbers of at most `largest` by, so that products of four neither overflow nor lose the largest; 0 where they cannot.
-int scaleFor(double largest, double lowest, double highest)
-{
-    if (largest == 0 || (largest >= lowest && largest <= highest))
-        return 0;
-    return largest <= DBL_MAX ? std::ilogb(largest) : DBL_MAX_EXP;
-}
-
-constexpr double kLowestValue = 0x1p-200, kLowestDifference = 0x1p-250, kHighest = 0x1p200;
-
 /// Finite numbers of one side whose partner is not finite.
 struct AloneBlock {
     std::array<double, kBlock> x;
@@ -139,16 +123,6 @@ struct AloneBlock {
         side.aloneSquares = side.aloneSquares + wide(laneSum(n, [=](int i) { return values[i] * values[i]; }), 2 * exponent);
     }
 };
-
-void countSpecial(double value, SideAccumulator& side)
-{
-    if (std::isnan(value))
-        ++side.nan;
-    else if (value > 0)
-        ++side.positiveInf;
-    else
-        ++side.negativeInf;
-}
 
 /// The pairs of one block. `at` is each pair's place in the block, once pairs have been taken out.
 class Block {
@@ -255,17 +229,9 @@ private:
             }
             if (finiteA)
                 aloneA.x[static_cast<std::size_t>(aloneA.n++)] = va;
-            else
-                countSpecial(va, m_into.a);
             if (finiteB)
                 aloneB.x[static_cast<std::size_t>(aloneB.n++)] = vb;
-            else
-                countSpecial(vb, m_into.b);
-            const bool sameInfinity = va == vb;
-            m_into.infBothEqual += sameInfinity;
-            m_into.nanBoth += std::isnan(va) && std::isnan(vb);
-            m_into.allcloseViolations += !sameInfinity;
-            m_into.bitEqual += sameInfinity && m_dtypeA != m_dtypeB;
+            countSpecialPair(va, vb, m_dtypeA == m_dtypeB, m_into);
         }
         m_gaps = true;
         aloneA.addTo(m_into.a);
@@ -394,7 +360,7 @@ private:
     {
         for (int i = 0; i < m_n; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            m_d[at] = isFiniteValue(m_d[at]) ? scaled(m_d[at], -eD) : scaled(m_b[at] / 2 - m_a[at] / 2, 1 - eD);
+            m_d[at] = scaledDifference(m_a[at], m_b[at], m_d[at], eD);
             m_a[at] = scaled(m_a[at], -eA);
             m_b[at] = scaled(m_b[at], -eB);
         }
@@ -422,9 +388,9 @@ public:
     std::string_view description() const override { return "portable C++, no special instructions"; }
     bool supported() const override { return true; }
 
-    void accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB, std::span<const std::byte> mask,
-                    std::int64_t firstIndex, const MeasureOptions& options, ChunkAccumulator& into,
-                    HistogramAccumulator* histograms) const override
+    Result<void> accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB, std::span<const std::byte> mask,
+                            std::int64_t firstIndex, const MeasureOptions& options, ChunkAccumulator& into,
+                            HistogramAccumulator* histograms) const override
     {
         const std::size_t sizeA = partSize(dtypeA);
         const std::size_t sizeB = partSize(dtypeB);
@@ -440,6 +406,7 @@ public:
             block.add(a.data() + done * sizeA, b.data() + done * sizeB, static_cast<int>(n), first + static_cast<std::int64_t>(done),
                       mask.empty() ? nullptr : keep.data());
         }
+        return {};
     }
 };
 
