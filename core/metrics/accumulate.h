@@ -47,18 +47,40 @@ FORKPOINT_HD inline void noteNarrowness(std::uint32_t bits, SideAccumulator& sid
 
 inline constexpr double kLowestValue = 0x1p-200, kLowestDifference = 0x1p-250, kHighest = 0x1p200;
 
-/// Exponent to scale numbers of at most `largest` by, so that products of four neither overflow nor lose the largest; 0 where they cannot.
-FORKPOINT_HD_RARE inline int scaleFor(double largest, double lowest, double highest)
+/// Whether products of four numbers, the largest of which is `largest`, may overflow or lose the largest. Of types up to float32 and integers
+/// they cannot.
+FORKPOINT_HD inline bool isFar(double largest, double lowest) { return largest != 0 && !(largest >= lowest && largest <= kHighest); }
+
+/// A finite number whose partner is not.
+FORKPOINT_HD_RARE inline void addAlone(double value, SideAccumulator& side)
 {
-    if (largest == 0 || (largest >= lowest && largest <= highest))
-        return 0;
-    return largest <= DBL_MAX ? std::ilogb(largest) : DBL_MAX_EXP;
+    const Wide x = wide(value);
+    side.zeros += value == 0;
+    side.min = value < side.min ? value : side.min;
+    side.max = value > side.max ? value : side.max;
+    side.moments.combine({1, x, {}});
+    side.aloneSquares = side.aloneSquares + x * x;
 }
 
-/// d * 2^-exponent, of a d that may have overflowed.
-FORKPOINT_HD_RARE inline double scaledDifference(double a, double b, double d, int exponent)
+/// The sums of one finite pair of any size. `d`: difference(a, b), which may have overflowed.
+FORKPOINT_HD_RARE inline void addFarPair(double a, double b, double d, ChunkAccumulator& into)
 {
-    return isFiniteValue(d) ? scaled(d, -exponent) : scaled(b / 2 - a / 2, 1 - exponent);
+    const Wide x = wide(a), y = wide(b), difference = isFiniteValue(d) ? wide(d) : y - x;
+    const Wide product = x * difference;
+    into.aa = into.aa + x * x;
+    into.bb = into.bb + y * y;
+    into.ab = into.ab + x * y;
+    into.ad = into.ad + product;
+    into.dd = into.dd + difference * difference;
+    into.d = into.d + difference;
+    into.absD = into.absD + (difference.m < 0 ? -difference : difference);
+    into.aadd = into.aadd + product * product;
+    if (isZero(x))
+        into.fit.combine({{}, {}, difference * difference});
+    else
+        into.fit.combine({x * x, difference / x, {}});
+    into.a.moments.combine({1, x, {}});
+    into.b.moments.combine({1, y, {}});
 }
 
 } // namespace forkpoint::metrics

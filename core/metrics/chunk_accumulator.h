@@ -55,7 +55,8 @@ struct ScaleFit {
         const Wide total = weight + next.weight;
         const Wide share = next.weight / total;
         const Wide step = next.slope - slope;
-        slope = slope + step * share;
+        // From the slope of more weight: where a is tiny and d is not, the other one is huge, and would take all digits along.
+        slope = weight < next.weight ? next.slope - step * (weight / total) : slope + step * share;
         residual = residual + step * step * weight * share;
         weight = total;
     }

@@ -204,13 +204,6 @@ FORKPOINT_HD inline bool violatesTolerance(double a, double d, double rtol, doub
     return ((d != 0) & !(std::fabs(d) <= atol + rtol * std::fabs(a))) != 0; // no branch: equal numbers come at random
 }
 
-/// x * 2^e in two exact steps, since 2^e alone may be no double. Bits are lost only where the result is subnormal.
-FORKPOINT_HD inline double scaled(double x, int e)
-{
-    const int half = e / 2;
-    return x * std::ldexp(1.0, half) * std::ldexp(1.0, e - half);
-}
-
 // Which narrower types hold a finite float32 exactly, from its bits.
 
 FORKPOINT_HD inline bool low13Clear(std::uint32_t bits) { return (bits & 0x1fffu) == 0; }

@@ -17,9 +17,8 @@
 //   5. sums, each in 8 lanes (number i in lane i mod 8) that are folded in halves, which is the order a vector unit would take.
 //   6. histograms, if asked for.
 //
-// Types are dispatched per block, so the inner loops know theirs. A block of float64 numbers whose squares might leave double's range is
-// scaled by powers of two before step 5, and its sums carry the exponent (wide.h). Limit: within such a block, numbers below about 2^-500
-// of its largest add nothing to sums of products.
+// Types are dispatched per block, so the inner loops know theirs. In a block of float64 numbers whose squares might leave double's range,
+// step 5 goes from one number to the next with sums that carry their own exponent (wide.h).
 namespace forkpoint::metrics {
 namespace {
 
@@ -87,15 +86,15 @@ double laneSum(int n, Term term)
     return lanes[0];
 }
 
-/// Moments of x[i] * 2^exponent, around the first of them: a pivot inside the data bounds the cancellation by the block's length.
-Moments momentsOf(const double* x, int n, int exponent)
+/// Around the first of them: a pivot inside the data bounds the cancellation by the block's length.
+Moments momentsOf(const double* x, int n)
 {
     const double pivot = x[0];
     const double count = n;
     const double sum = laneSum(n, [=](int i) { return x[i] - pivot; });
     const double squares = laneSum(n, [=](int i) { return (x[i] - pivot) * (x[i] - pivot); });
     const double deviation = squares - sum * (sum / count);
-    return {n, wide(pivot + sum / count, exponent), wide(deviation > 0 ? deviation : 0, 2 * exponent)};
+    return {n, wide(pivot + sum / count), wide(deviation > 0 ? deviation : 0)};
 }
 
 /// Finite numbers of one side whose partner is not finite.
@@ -103,24 +102,25 @@ struct AloneBlock {
     std::array<double, kBlock> x;
     int n = 0;
 
-    void addTo(SideAccumulator& side)
+    void addTo(SideAccumulator& side) const
     {
         if (n == 0)
             return;
-        double largest = 0;
-        for (int i = 0; i < n; ++i) {
-            const double value = x[static_cast<std::size_t>(i)];
-            side.zeros += value == 0;
-            side.min = value < side.min ? value : side.min;
-            side.max = value > side.max ? value : side.max;
-            largest = std::fabs(value) > largest ? std::fabs(value) : largest;
+        SideAccumulator block;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+            block.zeros += x[i] == 0;
+            block.min = x[i] < block.min ? x[i] : block.min;
+            block.max = x[i] > block.max ? x[i] : block.max;
         }
-        const int exponent = scaleFor(largest, kLowestValue, kHighest);
-        for (int i = 0; exponent != 0 && i < n; ++i)
-            x[static_cast<std::size_t>(i)] = scaled(x[static_cast<std::size_t>(i)], -exponent);
+        if (isFar(std::fmax(-block.min, block.max), kLowestValue)) {
+            for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+                addAlone(x[i], side);
+            return;
+        }
         const double* values = x.data();
-        side.moments.combine(momentsOf(values, n, exponent));
-        side.aloneSquares = side.aloneSquares + wide(laneSum(n, [=](int i) { return values[i] * values[i]; }), 2 * exponent);
+        block.moments = momentsOf(values, n);
+        block.aloneSquares = wide(laneSum(n, [=](int i) { return values[i] * values[i]; }));
+        side.combine(block);
     }
 };
 
@@ -321,11 +321,11 @@ private:
 
     void sum()
     {
-        const int eA = scaleFor(m_largestA, kLowestValue, kHighest);
-        const int eB = scaleFor(m_largestB, kLowestValue, kHighest);
-        const int eD = scaleFor(m_largestD, kLowestDifference, kHighest);
-        if (eA != 0 || eB != 0 || eD != 0)
-            scale(eA, eB, eD);
+        if (isFar(m_largestA, kLowestValue) || isFar(m_largestB, kLowestValue) || isFar(m_largestD, kLowestDifference)) {
+            for (std::size_t i = 0; i < static_cast<std::size_t>(m_n); ++i)
+                addFarPair(m_a[i], m_b[i], m_d[i], m_into);
+            return;
+        }
 
         const int n = m_n;
         const double* a = m_a.data();
@@ -343,27 +343,17 @@ private:
         const double residual = laneSum(n, [=](int i) { return (d[i] - slope * a[i]) * (d[i] - slope * a[i]); });
 
         ChunkAccumulator& to = m_into;
-        to.aa = to.aa + wide(aa, 2 * eA);
-        to.bb = to.bb + wide(bb, 2 * eB);
-        to.ab = to.ab + wide(ab, eA + eB);
-        to.ad = to.ad + wide(ad, eA + eD);
-        to.dd = to.dd + wide(dd, 2 * eD);
-        to.d = to.d + wide(signedD, eD);
-        to.absD = to.absD + wide(absD, eD);
-        to.aadd = to.aadd + wide(aadd, 2 * (eA + eD));
-        to.fit.combine({wide(aa, 2 * eA), wide(slope, eD - eA), wide(residual, 2 * eD)});
-        to.a.moments.combine(momentsOf(a, n, eA));
-        to.b.moments.combine(momentsOf(b, n, eB));
-    }
-
-    void scale(int eA, int eB, int eD)
-    {
-        for (int i = 0; i < m_n; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            m_d[at] = scaledDifference(m_a[at], m_b[at], m_d[at], eD);
-            m_a[at] = scaled(m_a[at], -eA);
-            m_b[at] = scaled(m_b[at], -eB);
-        }
+        to.aa = to.aa + wide(aa);
+        to.bb = to.bb + wide(bb);
+        to.ab = to.ab + wide(ab);
+        to.ad = to.ad + wide(ad);
+        to.dd = to.dd + wide(dd);
+        to.d = to.d + wide(signedD);
+        to.absD = to.absD + wide(absD);
+        to.aadd = to.aadd + wide(aadd);
+        to.fit.combine({wide(aa), wide(slope), wide(residual)});
+        to.a.moments.combine(momentsOf(a, n));
+        to.b.moments.combine(momentsOf(b, n));
     }
 
     DType m_dtypeA, m_dtypeB;

@@ -47,7 +47,7 @@ int called(const char* function, char* error)
 } // namespace
 
 struct ForkpointCudaLane {
-    std::size_t slotBytes;
+    std::size_t slotBytes = 0;
     std::uint32_t entries = 0;
     Memory pinned[2], device[2];
     std::vector<ChunkAccumulator> partials;
@@ -74,7 +74,8 @@ int openLane(ForkpointCudaLane** opened, size_t slotBytes, uint32_t partials, ui
 {
     if (called("open", error) != 0)
         return 1;
-    auto* const lane = new ForkpointCudaLane{.slotBytes = slotBytes};
+    auto* const lane = new ForkpointCudaLane;
+    lane->slotBytes = slotBytes;
     for (int slot = 0; slot < 2; ++slot) {
         lane->pinned[slot] = memoryOf(slotBytes);
         lane->device[slot] = memoryOf(slotBytes);

@@ -10,8 +10,7 @@
 //
 // The first look at the numbers serves nearly all of them: counters, extrema, histograms, and sums as they come, which are exact to rounding
 // for finite pairs of ordinary size. Where that is not enough, the thread looks again, which costs little since its numbers are in a cache:
-// for what is not finite, for numbers whose squares leave double's range (scaled by powers of two), and for the residual of the line
-// d = slope * a where it cancels.
+// for what is not finite, for numbers whose squares leave double's range, and for the residual of the line d = slope * a where it cancels.
 //
 // Products are added with std::fma, by name: it has one answer everywhere, and an instruction less.
 #if defined(__CUDA_ARCH__)
@@ -62,21 +61,11 @@ struct PairSums {
     }
 };
 
-/// Of n numbers times 2^exponent.
-FORKPOINT_HD_RARE inline Moments momentsOf(int n, double pivot, double sum, double squares, int exponent)
+/// Of n numbers.
+FORKPOINT_HD_RARE inline Moments momentsOf(int n, double pivot, double sum, double squares)
 {
     const double deviation = squares - sum * (sum / n);
-    return {n, wide(pivot + sum / n, exponent), wide(deviation > 0 ? deviation : 0, 2 * exponent)};
-}
-
-/// A finite number whose partner is not.
-FORKPOINT_HD_RARE inline void addAlone(double value, SideAccumulator& side)
-{
-    side.zeros += value == 0;
-    side.min = value < side.min ? value : side.min;
-    side.max = value > side.max ? value : side.max;
-    side.moments.combine({1, wide(value), {}});
-    side.aloneSquares = side.aloneSquares + wide(value) * wide(value);
+    return {n, wide(pivot + sum / n), wide(deviation > 0 ? deviation : 0)};
 }
 
 /// With the numbers at place `at` of the tile that begins with number `first`.
@@ -94,7 +83,7 @@ class ThreadScan {
 public:
     using Work = typename Kind::Work;
     using Packet = typename Kind::Packet;
-    static constexpr bool kMayScale = std::is_same_v<Work, double>; ///< no other type leaves the range
+    static constexpr bool kMayBeFar = std::is_same_v<Work, double>; ///< no other type leaves the range
     static constexpr bool kMayBeSpecial = !std::is_same_v<Work, std::int64_t>;
 
     /// `segment.first_tile` aside, tile number `tile` of the segment.
@@ -136,7 +125,7 @@ public:
     FORKPOINT_HD int zeros() const { return m_equal; } ///< pairs with d = 0
 
 private:
-    enum class Look { Scaled, Residual, Special };
+    enum class Look { Far, Residual, Special };
     static constexpr int kLooks = 3;
 
     /// use(packet, i, at) for every number of this thread that the mask keeps; `at`: its place in the tile. The next packet is on its way
@@ -271,43 +260,26 @@ private:
             return kMayBeSpecial && m_count != m_finite;
         if (m_finite == 0)
             return false;
-        if (look == Look::Residual) {
-            m_slope = m_sums.aa > 0 ? m_sums.ad / m_sums.aa : 0;
-            m_residual = m_sums.dd - m_slope * m_sums.ad;
-            if (!(m_residual < m_sums.dd / 16))
-                return false;
-            m_residual = 0; // digits were lost
-            return true;
+        if (look == Look::Far) {
+            if constexpr (kMayBeFar)
+                m_far = isFar(largestA(), kLowestValue) || isFar(largestB(), kLowestValue) || isFar(m_largestD, kLowestDifference);
+            return m_far;
         }
-        if constexpr (kMayScale) {
-            m_scaleA = scaleFor(largestA(), kLowestValue, kHighest);
-            m_scaleB = scaleFor(largestB(), kLowestValue, kHighest);
-            m_scaleD = scaleFor(m_largestD, kLowestDifference, kHighest);
-            if (m_scaleA == 0 && m_scaleB == 0 && m_scaleD == 0)
-                return false;
-            const double pivotA = scaled(m_sums.pivotA, -m_scaleA), pivotB = scaled(m_sums.pivotB, -m_scaleB);
-            m_sums = {};
-            m_sums.pivotA = pivotA;
-            m_sums.pivotB = pivotB;
-            return true;
-        }
-        return false;
+        if (m_far)
+            return false;
+        m_slope = m_sums.aa > 0 ? m_sums.ad / m_sums.aa : 0;
+        m_residual = m_sums.dd - m_slope * m_sums.ad;
+        if (!(m_residual < m_sums.dd / 16))
+            return false;
+        m_residual = 0; // digits were lost
+        return true;
     }
 
     /// Sums, extrema and counters of the finite pairs, of which there are some. The sides may hold numbers without a finite partner already.
     FORKPOINT_HD void finish(ChunkAccumulator& into)
     {
-        SideAccumulator a, b;
-        a.min = static_cast<double>(m_minA);
-        a.max = static_cast<double>(m_maxA);
-        a.zeros = m_zerosA;
-        a.moments = momentsOf(m_finite, m_sums.pivotA, m_sums.sumA, m_sums.squaresA, m_scaleA);
-        into.a.combine(a);
-        b.min = static_cast<double>(m_minB);
-        b.max = static_cast<double>(m_maxB);
-        b.zeros = m_zerosB;
-        b.moments = momentsOf(m_finite, m_sums.pivotB, m_sums.sumB, m_sums.squaresB, m_scaleB);
-        into.b.combine(b);
+        finishSide(static_cast<double>(m_minA), static_cast<double>(m_maxA), m_zerosA, into.a);
+        finishSide(static_cast<double>(m_minB), static_cast<double>(m_maxB), m_zerosB, into.b);
         into.zeroMismatch = m_mismatches;
         into.allcloseViolations += m_violations;
         if (!Kind::kOneType)
@@ -315,15 +287,26 @@ private:
         into.largest = larger(largestA(), largestB());
         into.maxAbs = extremumAt<Kind>(m_buffer, m_segment, m_first, absoluteError(m_largestD), m_absAt);
         into.maxRel = extremumAt<Kind>(m_buffer, m_segment, m_first, m_maxRel, m_relAt);
-        into.aa = wide(m_sums.aa, 2 * m_scaleA);
-        into.bb = wide(m_sums.bb, 2 * m_scaleB);
-        into.ab = wide(m_sums.ab, m_scaleA + m_scaleB);
-        into.ad = wide(m_sums.ad, m_scaleA + m_scaleD);
-        into.dd = wide(m_sums.dd, 2 * m_scaleD);
-        into.d = wide(m_sums.d, m_scaleD);
-        into.absD = wide(m_sums.absD, m_scaleD);
-        into.aadd = wide(m_sums.aadd, 2 * (m_scaleA + m_scaleD));
-        into.fit = {into.aa, wide(m_slope, m_scaleD - m_scaleA), wide(m_residual, 2 * m_scaleD)};
+        if (m_far)
+            return;
+        into.aa = wide(m_sums.aa);
+        into.bb = wide(m_sums.bb);
+        into.ab = wide(m_sums.ab);
+        into.ad = wide(m_sums.ad);
+        into.dd = wide(m_sums.dd);
+        into.d = wide(m_sums.d);
+        into.absD = wide(m_sums.absD);
+        into.aadd = wide(m_sums.aadd);
+        into.fit = {into.aa, wide(m_slope), wide(m_residual)};
+        into.a.moments.combine(momentsOf(m_finite, m_sums.pivotA, m_sums.sumA, m_sums.squaresA));
+        into.b.moments.combine(momentsOf(m_finite, m_sums.pivotB, m_sums.sumB, m_sums.squaresB));
+    }
+
+    FORKPOINT_HD static void finishSide(double min, double max, int zeros, SideAccumulator& side)
+    {
+        side.min = min < side.min ? min : side.min;
+        side.max = max > side.max ? max : side.max;
+        side.zeros += zeros;
     }
 
     FORKPOINT_HD void lookAgain(Look look, ChunkAccumulator& into)
@@ -334,16 +317,11 @@ private:
             if (isFinitePair(workA, workB)) {
                 if (look == Look::Special)
                     return;
-                double x = a, y = b, d = difference(workA, workB);
-                if constexpr (kMayScale) {
-                    d = scaledDifference(a, b, d, m_scaleD);
-                    x = scaled(a, -m_scaleA);
-                    y = scaled(b, -m_scaleB);
-                }
-                if (look == Look::Scaled) {
-                    m_sums.add(x, y, d);
+                const double d = difference(workA, workB);
+                if (look == Look::Far) {
+                    addFarPair(a, b, d, into);
                 } else {
-                    const double rest = d - m_slope * x;
+                    const double rest = d - m_slope * a;
                     m_residual = std::fma(rest, rest, m_residual);
                 }
             } else if (look == Look::Special) {
@@ -367,7 +345,7 @@ private:
     double m_largestD = 0, m_maxRel = 0;
     SideAccumulator m_narrowA, m_narrowB; ///< only which narrower types hold it
     PairSums m_sums;
-    int m_scaleA = 0, m_scaleB = 0, m_scaleD = 0;
+    bool m_far = false;
     double m_slope = 0, m_residual = 0;
 };
 
