@@ -9,25 +9,27 @@ usage() {
     cat <<'TEXT'
 usage: tests/cuda/check.sh [--prebuilt | --build-only] [--no-install] [--report FILE]
 
-  --prebuilt     build nothing: run the programs in build-cuda/check, which --build-only made here or on another machine
+  --prebuilt     build nothing: run the programs in build/cuda-check, which --build-only made here or on another machine
   --build-only   build them, with the libraries they need beside them, and run nothing
   --no-install   install no packages; say which are missing
-  --report FILE  where the report goes; default build-cuda/report.txt
+  --report FILE  where the report goes; default build/cuda-report.txt
 
 Exit status: 0 all passed, 1 something failed, 2 it could not be built, 77 there is no GPU.
 TEXT
 }
 
-# Of packaging/setup.sh's list, what core and these programs need.
-packages=(cmake ninja-build g++ pkg-config libfmt-dev nlohmann-json3-dev libsimdjson-dev libtbb-dev libssl-dev libexpected-dev libcli11-dev
-    libhwy-dev libzstd-dev zlib1g-dev libxxhash-dev libgtest-dev python3)
-
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-tree=$root/build-cuda
-check=$tree/check
-report=$tree/report.txt
+tree=$root/build
+check=$tree/cuda-check
+report=$tree/cuda-report.txt
 mode=all
 install=yes
+
+# The list is packaging/setup.sh's, less what the window, the benchmarks and the recorder need.
+needed_packages() {
+    sed -n '/^packages=(/,/^)/p' "$root/packaging/setup.sh" | awk 'NF > 1 && $1 !~ /[(#]/ { print $1 }' |
+        grep -Ev '^(qt6-|libqcustomplot|libgl-|fonts-|xvfb|xauth|libbenchmark|python3-|git$|ccache$)'
+}
 
 say() { printf '== %s\n' "$*"; }
 die() {
@@ -51,8 +53,9 @@ while [ $# -gt 0 ]; do
 done
 
 have_packages() {
+    local packages missing=() package
+    mapfile -t packages < <(needed_packages)
     command -v dpkg-query >/dev/null || { say "no Debian system: the counterparts of these are needed: ${packages[*]}" && return; }
-    local missing=() package
     for package in "${packages[@]}"; do
         case $(dpkg-query -W -f ' ${db:Status-Status} ' "$package" 2>/dev/null || true) in *' installed '*) ;; *) missing+=("$package") ;; esac
     done
@@ -86,13 +89,12 @@ build() {
     have_packages
     [ -n "${CUDACXX:-}" ] || command -v nvcc >/dev/null || [ ! -x /usr/local/cuda/bin/nvcc ] || export CUDACXX=/usr/local/cuda/bin/nvcc
     say "building in $tree"
-    cmake -S "$root" -B "$tree" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFORKPOINT_GUI=OFF -DFORKPOINT_LIBTORCH=OFF >"$tree.configure.txt" 2>&1 || {
-        tail -5 "$tree.configure.txt" >&2
-        die 2 "configuring failed; see $tree.configure.txt"
+    mkdir -p "$tree"
+    (cd "$root" && cmake --preset default) >"$tree/cuda-configure.txt" 2>&1 || {
+        tail -n 5 "$tree/cuda-configure.txt" >&2
+        die 2 "configuring failed; see $tree/cuda-configure.txt"
     }
-    mv "$tree.configure.txt" "$tree/configure.txt"
-    grep -q '^CMAKE_CUDA_COMPILER:' "$tree/CMakeCache.txt" && ! grep -q 'CMAKE_CUDA_COMPILER:.*NOTFOUND' "$tree/CMakeCache.txt" ||
-        die 2 "no nvcc was found: install the CUDA toolkit or set CUDACXX"
+    grep -q '^CMAKE_CUDA_COMPILER:[^=]*=/' "$tree/CMakeCache.txt" || die 2 "no nvcc was found: install the CUDA toolkit or set CUDACXX"
     cmake --build "$tree" --parallel "$(nproc)" --target forkpoint-cuda-test forkpoint-cuda-bench || die 2 "the build failed, see above"
     collect
 }
