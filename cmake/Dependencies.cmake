@@ -24,13 +24,22 @@ add_feature_info(Benchmarks benchmark_FOUND "Google Benchmark found (libbenchmar
 
 set(FORKPOINT_HAVE_CUDA OFF)
 if(FORKPOINT_CUDA)
+    # Machine code for Turing, Ampere (and Ada, which runs it) and Hopper; what is newer compiles the last one's PTX when the module is opened.
+    # These are what nvcc 13 still makes that is old, so that a default of CMake's own that is older does not fail.
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+        set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
+    endif()
     include(CheckLanguage)
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
+        enable_language(CUDA)
+        if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know that nvcc 12 and newer speak it
+            set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+        endif()
         set(FORKPOINT_HAVE_CUDA ON)
     endif()
 endif()
-add_feature_info(CUDA FORKPOINT_HAVE_CUDA "CUDA toolkit found: metrics on the GPU can be built")
+add_feature_info(CUDA FORKPOINT_HAVE_CUDA "CUDA toolkit (nvcc) found: the module forkpoint_cuda.so, metrics on a GPU, is built")
 
 set(FORKPOINT_HAVE_LIBTORCH OFF)
 if(FORKPOINT_LIBTORCH)

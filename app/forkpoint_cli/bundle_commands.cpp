@@ -4,6 +4,7 @@
 #include "app/forkpoint_cli/console.h"
 #include "core/bundle/bundle.h"
 #include "core/import/open_run.h"
+#include "core/metrics/backend.h"
 #include "core/report/terminal.h"
 #include "core/report/text_report.h"
 
@@ -13,13 +14,34 @@
 
 namespace forkpoint::cli {
 
+namespace {
+
+/// What this program computes with.
+std::string programText()
+{
+    std::string text = fmt::format("forkpoint-cli {}\n\nBackends of the metrics, for compare --backend\n", FORKPOINT_VERSION);
+    const metrics::Backend& active = metrics::activeBackend();
+    for (const metrics::Backend* backend : metrics::backends()) {
+        text += backend->supported()
+            ? fmt::format("  {:<7} {}{}\n", backend->name(), backend->description(), backend == &active ? "; used unless another is asked for" : "")
+            : fmt::format("  {:<7} not here: {}\n", backend->name(), backend->whyNot());
+    }
+    return text;
+}
+
+} // namespace
+
 void addInfo(CLI::App& app, Run& run)
 {
-    auto* command = app.add_subcommand("info", "Say what a bundle, a file of tensors or a folder of such files holds.");
+    auto* command = app.add_subcommand("info", "Say what a bundle, a file of tensors or a folder of such files holds; or, without one, what this program computes with.");
     const auto path = std::make_shared<std::string>();
-    command->add_option("RUN", *path, "bundle (a folder, or a ZIP archive of one), file or folder of files")->required();
+    command->add_option("RUN", *path, "bundle (a folder, or a ZIP archive of one), file or folder of files");
     command->callback([path, &run] {
         run = [path] {
+            if (path->empty()) {
+                print(programText());
+                return kAgrees;
+            }
             const auto bundle = import::openRun(*path);
             if (!bundle) {
                 return failed(bundle.error());

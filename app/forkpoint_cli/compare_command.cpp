@@ -191,7 +191,7 @@ void addCompare(CLI::App& app, Run& run)
     command->add_option("--pattern", arguments->pattern,
                         "names of the files in a folder, with {layer}, {rank}, {step} and *; default: as in hook_{layer}_rank{rank}.pt");
     command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
-    command->add_option("--backend", arguments->backend, "compute metrics with this backend: simd or scalar");
+    command->add_option("--backend", arguments->backend, "compute metrics with this backend: simd, scalar or cuda (an NVIDIA GPU); \"info\" says which can run here");
     command->add_flag("--read-all", arguments->readAll, "read tensors too whose recorded digests are equal; else they count as identical unread");
     command->add_flag("--percentiles", arguments->percentiles, "find the exact percentiles of |d|, for --json; reads differing tensors several times");
     command->add_option("--fail-on", arguments->failOn, "severity from which the exit status is 1; unmatched counts tensors on one side only and tensors that could not be read")

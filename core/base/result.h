@@ -19,6 +19,7 @@ enum class ErrorCode {
     Unsupported, ///< a newer format, an unknown dtype or codec
     Exists,      ///< the output is there already
     WriteFailed, ///< the disk is full, the folder read-only
+    Device,      ///< the GPU or its driver failed
     Cancelled,   ///< the caller's stop token was triggered
 };
 

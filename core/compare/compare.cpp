@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <fmt/format.h>
+#include <mutex>
 #include <oneapi/tbb/parallel_for.h>
 
 namespace forkpoint::compare {
@@ -16,22 +17,32 @@ namespace {
 
 using diagnose::PairResult;
 
-/// Measures the pairs [first, last) in parallel. Only cancellation is a failure.
+/// Measures the pairs [first, last) in parallel. Fails if it is cancelled, or if a GPU that was asked for fails: the pairs are not to blame.
 Result<void> measurePairs(const align::Alignment& alignment, const diagnose::Measurer& measurer, std::size_t first, std::size_t last,
                           std::vector<PairResult>& results, std::stop_token stop)
 {
+    std::mutex mutex;
+    std::optional<Error> device;
+    std::atomic<bool> failed = false;
     oneapi::tbb::parallel_for(first, last, [&](std::size_t i) {
         const auto& pair = alignment.pairs[i];
-        if (stop.stop_requested() || pair.status != align::PairStatus::Matched) {
+        if (failed || stop.stop_requested() || pair.status != align::PairStatus::Matched) {
             return;
         }
         auto measured = measurer.measure(pair, stop);
         if (measured) {
             results[i].lanes = std::move(*measured);
+        } else if (measured.error().code == ErrorCode::Device) {
+            const std::lock_guard lock(mutex);
+            device = measured.error();
+            failed = true;
         } else {
             results[i].note = measured.error().text();
         }
     });
+    if (device) {
+        return tl::unexpected(*device);
+    }
     return stop.stop_requested() ? Result<void>(fail(ErrorCode::Cancelled, "cancelled while measuring")) : Result<void>();
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/backend.h"
 
+#include "core/metrics/cuda_backend.h"
 #include "core/metrics/scalar_backend.h"
 #include "core/metrics/simd_backend.h"
 
@@ -30,8 +31,8 @@ Result<const Backend*> find(std::string_view name, std::string_view wish)
         if (backend->name() == name) {
             if (backend->supported())
                 return backend;
-            return fail(ErrorCode::Usage, std::string(wish) + ": the backend \"" + std::string(name)
-                            + "\" cannot run on this machine; \"scalar\" runs on all");
+            return fail(ErrorCode::Usage, std::string(wish) + ": the backend \"" + std::string(name) + "\" cannot run here: "
+                            + backend->whyNot() + "; \"" + std::string(best().name()) + "\" can");
         }
         names += names.empty() ? "" : ", ";
         names += backend->name();
@@ -43,7 +44,7 @@ Result<const Backend*> find(std::string_view name, std::string_view wish)
 
 std::vector<const Backend*> backends()
 {
-    return {&simdBackend(), &scalarBackend()};
+    return {&simdBackend(), &scalarBackend(), &cudaBackend()};
 }
 
 Result<const Backend*> chosenBackend()

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/metrics/pair_statistics.h"
 #include "core/metrics/wide.h"
 
 // What a backend makes of one chunk. Plain data without pointers, so that a GPU can write it and a test can compare it. A backend may form
@@ -18,7 +17,7 @@ struct Moments {
     Wide mean;
     Wide deviation; ///< sum of (x - mean)^2
 
-    FORKPOINT_HD void combine(const Moments& next)
+    FORKPOINT_HD_RARE void combine(const Moments& next)
     {
         if (next.n == 0)
             return;
@@ -43,7 +42,7 @@ struct ScaleFit {
     Wide slope;
     Wide residual;
 
-    FORKPOINT_HD void combine(const ScaleFit& next)
+    FORKPOINT_HD_RARE void combine(const ScaleFit& next)
     {
         residual = residual + next.residual;
         if (isZero(next.weight))
@@ -56,7 +55,8 @@ struct ScaleFit {
         const Wide total = weight + next.weight;
         const Wide share = next.weight / total;
         const Wide step = next.slope - slope;
-        slope = slope + step * share;
+        // From the slope of more weight: where a is tiny and d is not, the other one is huge, and would take all digits along.
+        slope = weight < next.weight ? next.slope - step * (weight / total) : slope + step * share;
         residual = residual + step * step * weight * share;
         weight = total;
     }
@@ -68,7 +68,7 @@ struct ExtremumAccumulator {
     std::int64_t index = -1;
     double a = 0, b = 0;
 
-    FORKPOINT_HD void combine(const ExtremumAccumulator& next)
+    FORKPOINT_HD_RARE void combine(const ExtremumAccumulator& next)
     {
         if (next.index >= 0 && (next.value > value || (next.value == value && next.index < index)))
             *this = next;
@@ -83,7 +83,7 @@ struct SideAccumulator {
     Wide aloneSquares; ///< squares of finite numbers whose partner is not finite; the others are in aa, bb
     bool low13Clear = true, bfloat16Exact = true, float16Exact = true; ///< float32 only: so far, for every finite number
 
-    FORKPOINT_HD void combine(const SideAccumulator& next)
+    FORKPOINT_HD_RARE void combine(const SideAccumulator& next)
     {
         nan += next.nan;
         positiveInf += next.positiveInf;
@@ -117,7 +117,7 @@ struct ChunkAccumulator {
     ScaleFit fit;
 
     /// Appends the accumulator of the chunk that follows. Exact for counters and extrema; sums depend on the order, so callers keep it.
-    FORKPOINT_HD void combine(const ChunkAccumulator& next)
+    FORKPOINT_HD_RARE void combine(const ChunkAccumulator& next)
     {
         count += next.count;
         finite += next.finite;
@@ -142,6 +142,9 @@ struct ChunkAccumulator {
         fit.combine(next.fit);
     }
 };
+
+struct HistogramAccumulator;
+struct PairStatistics;
 
 /// The statistics of everything combined into `sums` and `histograms`, which came from sides of these types.
 PairStatistics finished(const ChunkAccumulator& sums, const HistogramAccumulator& histograms, DType dtypeA, DType dtypeB);

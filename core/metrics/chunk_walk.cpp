@@ -18,8 +18,6 @@
 namespace forkpoint::metrics {
 namespace {
 
-constexpr std::size_t kChunkBytes = 1u << 20;
-
 std::string described(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 /// A source that somebody else owns, for functions that want to share it. Not to be kept beyond the call.
@@ -31,11 +29,11 @@ struct Chunk {
     std::int64_t elements;
 };
 
-Result<std::vector<Chunk>> chunksOf(const TensorSource& source, std::int64_t count)
+Result<std::vector<Chunk>> chunksOf(const TensorSource& source, std::int64_t count, std::size_t chunkBytes)
 {
     std::vector<Chunk> chunks;
     std::int64_t first = 0;
-    for (Box& box : source.preferredChunks(kChunkBytes)) {
+    for (Box& box : source.preferredChunks(chunkBytes)) {
         const std::int64_t elements = box.elements();
         chunks.push_back({std::move(box), first, elements});
         first += elements;
@@ -166,9 +164,10 @@ Result<ChunkWalk> ChunkWalk::over(const TensorSource& a, const TensorSource& b, 
 }
 
 Result<std::vector<std::unique_ptr<ChunkWorker>>> ChunkWalk::run(int threads, const std::stop_token& stop,
-                                                                 const std::function<std::unique_ptr<ChunkWorker>()>& makeWorker) const
+                                                                 const std::function<std::unique_ptr<ChunkWorker>()>& makeWorker,
+                                                                 std::size_t chunkBytes) const
 {
-    const auto chunks = chunksOf(a(), m_count);
+    const auto chunks = chunksOf(a(), m_count, chunkBytes);
     if (!chunks)
         return tl::unexpected<Error>(chunks.error());
     DeskPool pool(makeWorker);
@@ -194,8 +193,7 @@ Result<std::vector<std::unique_ptr<ChunkWorker>>> ChunkWalk::run(int threads, co
                 return tl::unexpected<Error>(read.error());
             mask = *read;
         }
-        desk.worker->take({index, chunk.first, *bytesA, *bytesB, mask});
-        return {};
+        return desk.worker->take({index, chunk.first, *bytesA, *bytesB, mask});
     };
     inParallel((chunks->size() + runLength - 1) / runLength, threads, [&] {
         const std::size_t first = runLength * next++; // in order, whatever part of the range oneTBB gives to this thread

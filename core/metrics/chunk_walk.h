@@ -27,7 +27,7 @@ struct ChunkView {
 class ChunkWorker {
 public:
     virtual ~ChunkWorker() = default;
-    virtual void take(const ChunkView& chunk) = 0;
+    virtual Result<void> take(const ChunkView& chunk) = 0;
 };
 
 /// The sides of a pair, fit for each other. Holds references to them.
@@ -40,10 +40,12 @@ public:
     const TensorSource& a() const { return *m_a; }
     const TensorSource& b() const { return m_reshaped ? *m_reshaped : *m_b; }
 
-    /// Takes every chunk once, begun in order but for runs of a few. Returns the workers. Fails with the error of the first chunk that cannot be read,
-    /// whatever the threads, with Corrupt if a source contradicts itself, or with Cancelled after the chunks that are in work.
+    /// Takes every chunk, of about `chunkBytes` of A, once, begun in order but for runs of a few. Returns the workers. Fails with the error of the
+    /// first chunk that cannot be read or that its worker fails at, whatever the threads, with Corrupt if a source contradicts itself, or with
+    /// Cancelled after the chunks that are in work.
     Result<std::vector<std::unique_ptr<ChunkWorker>>> run(int threads, const std::stop_token& stop,
-                                                          const std::function<std::unique_ptr<ChunkWorker>()>& makeWorker) const;
+                                                          const std::function<std::unique_ptr<ChunkWorker>()>& makeWorker,
+                                                          std::size_t chunkBytes) const;
 
 private:
     const TensorSource* m_a = nullptr;

@@ -10,7 +10,7 @@
 namespace forkpoint::metrics {
 
 template <class Stored>
-Stored load(const std::byte* bytes, std::size_t index)
+FORKPOINT_HD Stored load(const std::byte* bytes, std::size_t index)
 {
     Stored value;
     std::memcpy(&value, bytes + index * sizeof(Stored), sizeof(Stored));
@@ -18,7 +18,7 @@ Stored load(const std::byte* bytes, std::size_t index)
 }
 
 template <class Stored, class Work>
-void decodeAs(const std::byte* bytes, int n, Work* out)
+FORKPOINT_HD void decodeAs(const std::byte* bytes, int n, Work* out)
 {
     for (int i = 0; i < n; ++i)
         out[i] = static_cast<Work>(widened(load<Stored>(bytes, static_cast<std::size_t>(i))));
@@ -26,7 +26,7 @@ void decodeAs(const std::byte* bytes, int n, Work* out)
 
 /// `n` parts to `out`. Work must hold the type, which arithmeticOf sees to; an integer among doubles is rounded.
 template <class Work>
-void decode(DType dtype, const std::byte* bytes, int n, Work* out)
+FORKPOINT_HD void decode(DType dtype, const std::byte* bytes, int n, Work* out)
 {
     switch (dtype) {
     case DType::Float64:

@@ -13,8 +13,10 @@
 // and extrema agree bit for bit. Hence nothing here but arithmetic: no containers, no allocation, no exceptions.
 #if defined(__CUDACC__)
 #define FORKPOINT_HD __host__ __device__
+#define FORKPOINT_HD_RARE __host__ __device__ __noinline__ // keeps registers, and compile time, for what is frequent
 #else
 #define FORKPOINT_HD
+#define FORKPOINT_HD_RARE
 #endif
 
 namespace forkpoint::metrics {
@@ -99,12 +101,17 @@ struct BoolByte {
     std::uint8_t bits; ///< any byte but 0 is true
 };
 
-FORKPOINT_HD inline float floatOfBits(std::uint32_t bits)
+/// The bytes of `value` as another type of the same size.
+template <class To, class From>
+FORKPOINT_HD To bitsOf(From value)
 {
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
+    static_assert(sizeof(To) == sizeof(From));
+    To bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
+
+FORKPOINT_HD inline float floatOfBits(std::uint32_t bits) { return bitsOf<float>(bits); }
 
 FORKPOINT_HD inline float widened(float x) { return x; }
 FORKPOINT_HD inline double widened(double x) { return x; }
@@ -173,7 +180,7 @@ FORKPOINT_HD inline double absoluteError(double d)
 }
 
 /// |d| / max(|a|, |b|) of a finite pair, in [0, 2]; 0/0 is 0.
-FORKPOINT_HD inline double relativeError(double a, double b, double d)
+FORKPOINT_HD_RARE inline double relativeError(double a, double b, double d)
 {
     const double size = std::fabs(a) > std::fabs(b) ? std::fabs(a) : std::fabs(b);
     if (size == 0)
@@ -183,17 +190,18 @@ FORKPOINT_HD inline double relativeError(double a, double b, double d)
     return std::fabs(d) / size;
 }
 
+/// False only if relativeError(a, b, d) is not above `best`, which must not be negative. Costs no division: the sign of best * size - |d| is
+/// exact with one rounding, unless that is subnormal.
+FORKPOINT_HD inline bool mayExceedRelative(double best, double a, double b, double d)
+{
+    const double size = std::fabs(a) > std::fabs(b) ? std::fabs(a) : std::fabs(b);
+    return size < 0x1p-900 ? size > 0 : !(std::fma(best, size, -std::fabs(d)) >= 0);
+}
+
 /// Whether a finite pair is outside the tolerance, with a the reference: torch.isclose(b, a), its threshold formed in double.
 FORKPOINT_HD inline bool violatesTolerance(double a, double d, double rtol, double atol)
 {
     return ((d != 0) & !(std::fabs(d) <= atol + rtol * std::fabs(a))) != 0; // no branch: equal numbers come at random
-}
-
-/// x * 2^e in two exact steps, since 2^e alone may be no double. Bits are lost only where the result is subnormal.
-FORKPOINT_HD inline double scaled(double x, int e)
-{
-    const int half = e / 2;
-    return x * std::ldexp(1.0, half) * std::ldexp(1.0, e - half);
 }
 
 // Which narrower types hold a finite float32 exactly, from its bits.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -32,9 +33,7 @@ inline constexpr int kUlpBins = 64, kUlpFirst = 0;
 /// floor(log2 x) of a normal double above 0; -1023 of a smaller one.
 FORKPOINT_HD inline int exponentOf(double x)
 {
-    std::uint64_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    return static_cast<int>((bits >> 52) & 0x7ffu) - 1023;
+    return static_cast<int>((bitsOf<std::uint64_t>(x) >> 52) & 0x7ffu) - 1023;
 }
 
 FORKPOINT_HD inline int binOf(double x, int first, int bins)
@@ -46,13 +45,29 @@ FORKPOINT_HD inline int binOf(double x, int first, int bins)
 FORKPOINT_HD inline int absoluteBin(double size) { return binOf(size, kAbsoluteFirst, kAbsoluteBins); }     ///< of |d| > 0
 FORKPOINT_HD inline int relativeBin(double relative) { return binOf(relative, kRelativeFirst, kRelativeBins); } ///< of relativeError() > 0
 
+/// relativeBin(relativeError(a, b, d)) of d != 0 without the division: of two significands in [1, 2), the quotient is below 1, also when
+/// rounded, exactly if the first one is smaller.
+FORKPOINT_HD inline int relativeBinOf(double a, double b, double d)
+{
+    const double size = std::fabs(a) > std::fabs(b) ? std::fabs(a) : std::fabs(b);
+    const int ofD = exponentOf(d);
+    const int ofSize = exponentOf(size);
+    if (ofD == -1023 || ofD == 1024 || ofSize == -1023) // subnormal, overflowed
+        return relativeBin(relativeError(a, b, d));
+    constexpr std::uint64_t kSignificand = (std::uint64_t{1} << 52) - 1;
+    const bool below = (bitsOf<std::uint64_t>(d) & kSignificand) < (bitsOf<std::uint64_t>(size) & kSignificand);
+    const int bin = ofD - ofSize - (below ? 1 : 0) - kRelativeFirst;
+    return bin < 0 ? 0 : bin; // at most 2, so no other end
+}
+
 /// Of a distance of at least 1 step.
 FORKPOINT_HD inline int ulpBin(std::uint64_t distance)
 {
-    int bin = 0;
-    while (distance >>= 1)
-        ++bin;
-    return bin;
+#if defined(__CUDA_ARCH__)
+    return 63 - __clzll(static_cast<long long>(distance));
+#else
+    return static_cast<int>(std::bit_width(distance)) - 1;
+#endif
 }
 
 /// Counts of the finite pairs of some chunks. Integers, so the order in which chunks are added does not matter.

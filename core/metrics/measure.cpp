@@ -72,21 +72,23 @@ public:
     {
     }
 
-    void take(const ChunkView& chunk) override
+    Result<void> take(const ChunkView& chunk) override
     {
         Partial partial;
-        m_job.backend.accumulate(chunk.a, m_job.dtypeA, chunk.b, m_job.dtypeB, chunk.mask, chunk.first, m_job.options, partial.sums,
-                                 m_job.options.histograms ? &histograms : nullptr);
-        if (m_job.narrower)
-            takeNarrower(chunk, *m_job.narrower, partial.narrower);
-        m_sum.add(chunk.index, partial);
+        auto done = m_job.backend.accumulate(chunk.a, m_job.dtypeA, chunk.b, m_job.dtypeB, chunk.mask, chunk.first, m_job.options,
+                                             partial.sums, m_job.options.histograms ? &histograms : nullptr);
+        if (done && m_job.narrower)
+            done = takeNarrower(chunk, *m_job.narrower, partial.narrower);
+        if (done)
+            m_sum.add(chunk.index, partial);
+        return done;
     }
 
     HistogramAccumulator histograms, narrowerHistograms; ///< of all chunks taken: integers, which need no order
 
 private:
     /// The chunk once more, with the wider side rounded.
-    void takeNarrower(const ChunkView& chunk, DType narrow, ChunkAccumulator& into)
+    Result<void> takeNarrower(const ChunkView& chunk, DType narrow, ChunkAccumulator& into)
     {
         std::span<const std::byte> a = chunk.a, b = chunk.b;
         const bool roundA = m_job.dtypeA != narrow;
@@ -95,8 +97,8 @@ private:
         m_rounded.resize(bytes.size() / itemSize(wide) * itemSize(narrow));
         roundTo(wide, bytes, narrow, m_rounded);
         bytes = m_rounded;
-        m_job.backend.accumulate(a, narrow, b, narrow, chunk.mask, chunk.first, m_job.options, into,
-                                 m_job.options.histograms ? &narrowerHistograms : nullptr);
+        return m_job.backend.accumulate(a, narrow, b, narrow, chunk.mask, chunk.first, m_job.options, into,
+                                        m_job.options.histograms ? &narrowerHistograms : nullptr);
     }
 
     const Job& m_job;
@@ -123,7 +125,8 @@ Result<PairStatistics> measurePair(const TensorSource& a, const TensorSource& b,
 
     const Job job{a.dtype(), b.dtype(), options, **backend, options.narrower ? narrowerOf(a.dtype(), b.dtype()) : std::nullopt};
     OrderedSum sum;
-    const auto workers = walk->run(options.threads, stop, [&] { return std::make_unique<Accumulating>(job, sum); });
+    const auto workers = walk->run(options.threads, stop, [&] { return std::make_unique<Accumulating>(job, sum); },
+                                   job.backend.chunkBytes());
     if (!workers)
         return tl::unexpected<Error>(workers.error());
     HistogramAccumulator histograms, narrowerHistograms;

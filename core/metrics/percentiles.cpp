@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/percentiles.h"
 
+#include "core/metrics/backend.h"
 #include "core/metrics/decode.h"
 
 #include <algorithm>
@@ -36,16 +37,20 @@ public:
     {
     }
 
-    void take(const ChunkView& chunk) override
+    Result<void> take(const ChunkView& chunk) override
     {
         switch (arithmeticOf(m_dtypeA, m_dtypeB)) {
         case Arithmetic::Single:
-            return takeAs<float>(chunk);
+            takeAs<float>(chunk);
+            break;
         case Arithmetic::Double:
-            return takeAs<double>(chunk);
+            takeAs<double>(chunk);
+            break;
         case Arithmetic::Integer:
-            return takeAs<std::int64_t>(chunk);
+            takeAs<std::int64_t>(chunk);
+            break;
         }
+        return {};
     }
 
     std::vector<Counts> counts;  ///< one for each prefix
@@ -95,7 +100,8 @@ Result<bool> settle(const ChunkWalk& walk, int threads, const std::stop_token& s
     for (const Search& search : searches)
         prefixes.push_back(search.prefix);
     prefixes.erase(std::unique(prefixes.begin(), prefixes.end()), prefixes.end()); // they ascend
-    auto workers = walk.run(threads, stop, [&] { return std::make_unique<Counting>(walk.a().dtype(), walk.b().dtype(), shift, prefixes); });
+    auto workers = walk.run(threads, stop, [&] { return std::make_unique<Counting>(walk.a().dtype(), walk.b().dtype(), shift, prefixes); },
+                            kChunkBytes);
     if (!workers)
         return tl::unexpected<Error>(workers.error());
     std::vector<Counts> counts(prefixes.size(), Counts(kDigits));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/scalar_backend.h"
 
-#include "core/metrics/chunk_accumulator.h"
+#include "core/metrics/accumulate.h"
 #include "core/metrics/decode.h"
 #include "core/metrics/ulp.h"
 
@@ -17,9 +17,8 @@
 //   5. sums, each in 8 lanes (number i in lane i mod 8) that are folded in halves, which is the order a vector unit would take.
 //   6. histograms, if asked for.
 //
-// Types are dispatched per block, so the inner loops know theirs. A block of float64 numbers whose squares might leave double's range is
-// scaled by powers of two before step 5, and its sums carry the exponent (wide.h). Limit: within such a block, numbers below about 2^-500
-// of its largest add nothing to sums of products.
+// Types are dispatched per block, so the inner loops know theirs. In a block of float64 numbers whose squares might leave double's range,
+// step 5 goes from one number to the next with sums that carry their own exponent (wide.h).
 namespace forkpoint::metrics {
 namespace {
 
@@ -52,18 +51,12 @@ int countEqualBits(std::size_t size, const std::byte* a, const std::byte* b, int
     }
 }
 
-/// Which narrower types hold a float32 side; free once none does, which is soon.
+/// Which narrower types hold a float32 side.
 void noteNarrowness(const std::byte* bytes, int n, const bool* keep, SideAccumulator& side)
 {
-    if (!side.low13Clear)
-        return;
-    for (int i = 0; i < n; ++i) {
-        const auto bits = load<std::uint32_t>(bytes, static_cast<std::size_t>(i));
-        if ((keep != nullptr && !keep[i]) || (bits & 0x7f800000u) == 0x7f800000u)
-            continue;
-        side.low13Clear = side.low13Clear && low13Clear(bits);
-        side.bfloat16Exact = side.bfloat16Exact && bfloat16Holds(bits);
-        side.float16Exact = side.float16Exact && float16Holds(bits);
+    for (int i = 0; side.low13Clear && i < n; ++i) {
+        if (keep == nullptr || keep[i])
+            noteNarrowness(load<std::uint32_t>(bytes, static_cast<std::size_t>(i)), side);
     }
 }
 
@@ -93,62 +86,43 @@ double laneSum(int n, Term term)
     return lanes[0];
 }
 
-/// Moments of x[i] * 2^exponent, around the first of them: a pivot inside the data bounds the cancellation by the block's length.
-Moments momentsOf(const double* x, int n, int exponent)
+/// Around the first of them: a pivot inside the data bounds the cancellation by the block's length.
+Moments momentsOf(const double* x, int n)
 {
     const double pivot = x[0];
     const double count = n;
     const double sum = laneSum(n, [=](int i) { return x[i] - pivot; });
     const double squares = laneSum(n, [=](int i) { return (x[i] - pivot) * (x[i] - pivot); });
     const double deviation = squares - sum * (sum / count);
-    return {n, wide(pivot + sum / count, exponent), wide(deviation > 0 ? deviation : 0, 2 * exponent)};
+    return {n, wide(pivot + sum / count), wide(deviation > 0 ? deviation : 0)};
 }
-
-/// Exponent to scale numbers of at most `largest` by, so that products of four neither overflow nor lose the largest; 0 where they cannot.
-int scaleFor(double largest, double lowest, double highest)
-{
-    if (largest == 0 || (largest >= lowest && largest <= highest))
-        return 0;
-    return largest <= DBL_MAX ? std::ilogb(largest) : DBL_MAX_EXP;
-}
-
-constexpr double kLowestValue = 0x1p-200, kLowestDifference = 0x1p-250, kHighest = 0x1p200;
 
 /// Finite numbers of one side whose partner is not finite.
 struct AloneBlock {
     std::array<double, kBlock> x;
     int n = 0;
 
-    void addTo(SideAccumulator& side)
+    void addTo(SideAccumulator& side) const
     {
         if (n == 0)
             return;
-        double largest = 0;
-        for (int i = 0; i < n; ++i) {
-            const double value = x[static_cast<std::size_t>(i)];
-            side.zeros += value == 0;
-            side.min = value < side.min ? value : side.min;
-            side.max = value > side.max ? value : side.max;
-            largest = std::fabs(value) > largest ? std::fabs(value) : largest;
+        SideAccumulator block;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+            block.zeros += x[i] == 0;
+            block.min = x[i] < block.min ? x[i] : block.min;
+            block.max = x[i] > block.max ? x[i] : block.max;
         }
-        const int exponent = scaleFor(largest, kLowestValue, kHighest);
-        for (int i = 0; exponent != 0 && i < n; ++i)
-            x[static_cast<std::size_t>(i)] = scaled(x[static_cast<std::size_t>(i)], -exponent);
+        if (isFar(std::fmax(-block.min, block.max), kLowestValue)) {
+            for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+                addAlone(x[i], side);
+            return;
+        }
         const double* values = x.data();
-        side.moments.combine(momentsOf(values, n, exponent));
-        side.aloneSquares = side.aloneSquares + wide(laneSum(n, [=](int i) { return values[i] * values[i]; }), 2 * exponent);
+        block.moments = momentsOf(values, n);
+        block.aloneSquares = wide(laneSum(n, [=](int i) { return values[i] * values[i]; }));
+        side.combine(block);
     }
 };
-
-void countSpecial(double value, SideAccumulator& side)
-{
-    if (std::isnan(value))
-        ++side.nan;
-    else if (value > 0)
-        ++side.positiveInf;
-    else
-        ++side.negativeInf;
-}
 
 /// The pairs of one block. `at` is each pair's place in the block, once pairs have been taken out.
 class Block {
@@ -255,17 +229,9 @@ private:
             }
             if (finiteA)
                 aloneA.x[static_cast<std::size_t>(aloneA.n++)] = va;
-            else
-                countSpecial(va, m_into.a);
             if (finiteB)
                 aloneB.x[static_cast<std::size_t>(aloneB.n++)] = vb;
-            else
-                countSpecial(vb, m_into.b);
-            const bool sameInfinity = va == vb;
-            m_into.infBothEqual += sameInfinity;
-            m_into.nanBoth += std::isnan(va) && std::isnan(vb);
-            m_into.allcloseViolations += !sameInfinity;
-            m_into.bitEqual += sameInfinity && m_dtypeA != m_dtypeB;
+            countSpecialPair(va, vb, m_dtypeA == m_dtypeB, m_into);
         }
         m_gaps = true;
         aloneA.addTo(m_into.a);
@@ -355,11 +321,11 @@ private:
 
     void sum()
     {
-        const int eA = scaleFor(m_largestA, kLowestValue, kHighest);
-        const int eB = scaleFor(m_largestB, kLowestValue, kHighest);
-        const int eD = scaleFor(m_largestD, kLowestDifference, kHighest);
-        if (eA != 0 || eB != 0 || eD != 0)
-            scale(eA, eB, eD);
+        if (isFar(m_largestA, kLowestValue) || isFar(m_largestB, kLowestValue) || isFar(m_largestD, kLowestDifference)) {
+            for (std::size_t i = 0; i < static_cast<std::size_t>(m_n); ++i)
+                addFarPair(m_a[i], m_b[i], m_d[i], m_into);
+            return;
+        }
 
         const int n = m_n;
         const double* a = m_a.data();
@@ -377,27 +343,17 @@ private:
         const double residual = laneSum(n, [=](int i) { return (d[i] - slope * a[i]) * (d[i] - slope * a[i]); });
 
         ChunkAccumulator& to = m_into;
-        to.aa = to.aa + wide(aa, 2 * eA);
-        to.bb = to.bb + wide(bb, 2 * eB);
-        to.ab = to.ab + wide(ab, eA + eB);
-        to.ad = to.ad + wide(ad, eA + eD);
-        to.dd = to.dd + wide(dd, 2 * eD);
-        to.d = to.d + wide(signedD, eD);
-        to.absD = to.absD + wide(absD, eD);
-        to.aadd = to.aadd + wide(aadd, 2 * (eA + eD));
-        to.fit.combine({wide(aa, 2 * eA), wide(slope, eD - eA), wide(residual, 2 * eD)});
-        to.a.moments.combine(momentsOf(a, n, eA));
-        to.b.moments.combine(momentsOf(b, n, eB));
-    }
-
-    void scale(int eA, int eB, int eD)
-    {
-        for (int i = 0; i < m_n; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            m_d[at] = isFiniteValue(m_d[at]) ? scaled(m_d[at], -eD) : scaled(m_b[at] / 2 - m_a[at] / 2, 1 - eD);
-            m_a[at] = scaled(m_a[at], -eA);
-            m_b[at] = scaled(m_b[at], -eB);
-        }
+        to.aa = to.aa + wide(aa);
+        to.bb = to.bb + wide(bb);
+        to.ab = to.ab + wide(ab);
+        to.ad = to.ad + wide(ad);
+        to.dd = to.dd + wide(dd);
+        to.d = to.d + wide(signedD);
+        to.absD = to.absD + wide(absD);
+        to.aadd = to.aadd + wide(aadd);
+        to.fit.combine({wide(aa), wide(slope), wide(residual)});
+        to.a.moments.combine(momentsOf(a, n));
+        to.b.moments.combine(momentsOf(b, n));
     }
 
     DType m_dtypeA, m_dtypeB;
@@ -422,9 +378,9 @@ public:
     std::string_view description() const override { return "portable C++, no special instructions"; }
     bool supported() const override { return true; }
 
-    void accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB, std::span<const std::byte> mask,
-                    std::int64_t firstIndex, const MeasureOptions& options, ChunkAccumulator& into,
-                    HistogramAccumulator* histograms) const override
+    Result<void> accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB, std::span<const std::byte> mask,
+                            std::int64_t firstIndex, const MeasureOptions& options, ChunkAccumulator& into,
+                            HistogramAccumulator* histograms) const override
     {
         const std::size_t sizeA = partSize(dtypeA);
         const std::size_t sizeB = partSize(dtypeB);
@@ -440,6 +396,7 @@ public:
             block.add(a.data() + done * sizeA, b.data() + done * sizeB, static_cast<int>(n), first + static_cast<std::int64_t>(done),
                       mask.empty() ? nullptr : keep.data());
         }
+        return {};
     }
 };
 

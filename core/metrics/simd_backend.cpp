@@ -168,7 +168,7 @@ private:
     void fallBack(std::size_t first, std::size_t n)
     {
         const auto bytes = [&](const std::byte* side, std::size_t size) { return std::span(side + first * size, n * size); };
-        scalarBackend().accumulate(bytes(m_chunk.a, m_sizeA), m_chunk.dtypeA, bytes(m_chunk.b, m_sizeB), m_chunk.dtypeB,
+        (void)scalarBackend().accumulate(bytes(m_chunk.a, m_sizeA), m_chunk.dtypeA, bytes(m_chunk.b, m_sizeB), m_chunk.dtypeB,
                                    m_chunk.mask.empty() ? m_chunk.mask : m_chunk.mask.subspan(first / m_parts, n / m_parts),
                                    m_chunk.firstIndex + static_cast<std::int64_t>(first / m_parts), m_chunk.options, m_chunk.into,
                                    m_chunk.histograms);
@@ -464,11 +464,12 @@ public:
     std::string_view description() const override { return "vector instructions (Google Highway), the widest this processor has"; }
     bool supported() const override { return true; }
 
-    void accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB, std::span<const std::byte> mask,
-                    std::int64_t firstIndex, const MeasureOptions& options, ChunkAccumulator& into,
-                    HistogramAccumulator* histograms) const override
+    Result<void> accumulate(std::span<const std::byte> a, DType dtypeA, std::span<const std::byte> b, DType dtypeB, std::span<const std::byte> mask,
+                            std::int64_t firstIndex, const MeasureOptions& options, ChunkAccumulator& into,
+                            HistogramAccumulator* histograms) const override
     {
         HWY_DYNAMIC_DISPATCH(accumulateBytes)(a, dtypeA, b, dtypeB, mask, firstIndex, options, into, histograms);
+        return {};
     }
 };
 

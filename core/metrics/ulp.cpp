@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/ulp.h"
 
-#include "core/metrics/element.h"
-
-#include <bit>
 #include <cmath>
 
 namespace forkpoint::metrics {
@@ -72,14 +69,14 @@ std::uint64_t ulpDistance(float a, float b)
 {
     if (std::isnan(a) || std::isnan(b))
         return kUlpUndefined;
-    return orderDistance(orderOfBits(std::bit_cast<std::uint32_t>(a), 32), orderOfBits(std::bit_cast<std::uint32_t>(b), 32));
+    return steps(a, b);
 }
 
 std::uint64_t ulpDistance(double a, double b)
 {
     if (std::isnan(a) || std::isnan(b))
         return kUlpUndefined;
-    return orderDistance(orderOfBits(std::bit_cast<std::uint64_t>(a), 64), orderOfBits(std::bit_cast<std::uint64_t>(b), 64));
+    return steps(a, b);
 }
 
 std::uint64_t ulpDistance(DType dtypeA, const std::byte* a, DType dtypeB, const std::byte* b)
@@ -90,7 +87,7 @@ std::uint64_t ulpDistance(DType dtypeA, const std::byte* a, DType dtypeB, const 
         return kUlpUndefined;
     switch (arithmeticOf(dtypeA, dtypeB)) {
     case Arithmetic::Integer:
-        return orderDistance(x.integer, y.integer);
+        return steps(x.integer, y.integer);
     case Arithmetic::Double:
         return ulpDistance(x.value, y.value);
     case Arithmetic::Single:

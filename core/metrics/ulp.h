@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/tensor/dtype.h"
+#include "core/metrics/element.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace forkpoint::metrics {
 inline constexpr std::uint64_t kUlpUndefined = std::numeric_limits<std::uint64_t>::max(); ///< a NaN is at no distance from anything
 
 /// The place of the number with these bits in the order of its type, 0 for both zeros. `width`: bits of the type, at most 64.
-constexpr std::int64_t orderOfBits(std::uint64_t bits, int width)
+FORKPOINT_HD constexpr std::int64_t orderOfBits(std::uint64_t bits, int width)
 {
     const std::uint64_t signBit = std::uint64_t{1} << (width - 1);
     const auto magnitude = static_cast<std::int64_t>(bits & (signBit - 1));
@@ -24,12 +24,25 @@ constexpr std::int64_t orderOfBits(std::uint64_t bits, int width)
 }
 
 /// |x - y| of places in the order; exact, it always fits.
-constexpr std::uint64_t orderDistance(std::int64_t x, std::int64_t y)
+FORKPOINT_HD constexpr std::uint64_t orderDistance(std::int64_t x, std::int64_t y)
 {
     const auto ux = static_cast<std::uint64_t>(x);
     const auto uy = static_cast<std::uint64_t>(y);
     return x > y ? ux - uy : uy - ux;
 }
+
+/// Of two numbers of one floating type from their bits; neither may be NaN.
+template <class Bits>
+FORKPOINT_HD constexpr std::uint64_t bitsDistance(Bits a, Bits b)
+{
+    constexpr int width = static_cast<int>(sizeof(Bits)) * 8;
+    return orderDistance(orderOfBits(a, width), orderOfBits(b, width));
+}
+
+// The same of numbers that arithmetic is done on; integers: |b - a|.
+FORKPOINT_HD inline std::uint64_t steps(float a, float b) { return bitsDistance(bitsOf<std::uint32_t>(a), bitsOf<std::uint32_t>(b)); }
+FORKPOINT_HD inline std::uint64_t steps(double a, double b) { return bitsDistance(bitsOf<std::uint64_t>(a), bitsOf<std::uint64_t>(b)); }
+FORKPOINT_HD inline std::uint64_t steps(std::int64_t a, std::int64_t b) { return orderDistance(a, b); }
 
 std::uint64_t ulpDistance(float a, float b);   ///< kUlpUndefined if one is NaN
 std::uint64_t ulpDistance(double a, double b); ///< the same

@@ -19,23 +19,28 @@ struct Wide {
     std::int32_t e = 0;
 };
 
-/// m * 2^e, with the exponent moved out of m if m is far from 1. `m` must be finite.
-FORKPOINT_HD inline Wide wide(double m, std::int32_t e = 0)
+/// m * 2^e, of an m that is far from 1.
+FORKPOINT_HD_RARE inline Wide wideFromFar(double m, std::int32_t e)
 {
-    const double size = std::fabs(m);
-    if (size >= 0x1p-200 && size <= 0x1p200)
-        return {m, e};
-    if (size == 0)
+    if (m == 0)
         return {};
     int shift = 0;
     const double fraction = std::frexp(m, &shift);
     return {fraction, e + shift};
 }
 
-FORKPOINT_HD inline Wide operator+(Wide x, Wide y)
+/// m * 2^e, with the exponent moved out of m if m is far from 1. `m` must be finite.
+FORKPOINT_HD inline Wide wide(double m, std::int32_t e = 0)
 {
-    if (x.e == y.e)
-        return wide(x.m + y.m, x.e);
+    const double size = std::fabs(m);
+    if (size >= 0x1p-200 && size <= 0x1p200)
+        return {m, e};
+    return wideFromFar(m, e);
+}
+
+/// Of two exponents.
+FORKPOINT_HD_RARE inline Wide sumOfFar(Wide x, Wide y)
+{
     if (x.m == 0)
         return y;
     if (y.m == 0)
@@ -48,6 +53,8 @@ FORKPOINT_HD inline Wide operator+(Wide x, Wide y)
     }
     return wide(x.m + std::ldexp(y.m, y.e - x.e), x.e);
 }
+
+FORKPOINT_HD inline Wide operator+(Wide x, Wide y) { return x.e == y.e ? wide(x.m + y.m, x.e) : sumOfFar(x, y); }
 
 FORKPOINT_HD inline Wide operator-(Wide x) { return {-x.m, x.e}; }
 FORKPOINT_HD inline Wide operator-(Wide x, Wide y) { return x + -y; }

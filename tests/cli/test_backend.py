@@ -3,6 +3,7 @@
 """--backend and FORKPOINT_BACKEND force one, and the report names the one that ran."""
 
 import json
+import re
 import unittest
 
 from command_line import SAMPLES, CommandLineTest, run_cli
@@ -27,6 +28,18 @@ class BackendTest(CommandLineTest):
 
     def test_an_unknown_one_in_the_environment_is_refused(self):
         self.assert_one_clear_line(run_cli("compare", *PAIR, FORKPOINT_BACKEND="abacus"), 2, "FORKPOINT_BACKEND", "abacus")
+
+    def test_info_says_what_can_run_and_compare_agrees(self):
+        info = run_cli("info")
+        self.assertEqual(info.status, 0, info.stderr)
+        self.assertRegex(info.stdout, r"(?m)^  simd .*; used unless another is asked for$")
+        self.assertRegex(info.stdout, r"(?m)^  scalar ")
+        missing = re.search(r"(?m)^  cuda +not here: (.*)$", info.stdout)
+        if missing:
+            self.assert_one_clear_line(run_cli("compare", *PAIR, "--backend", "cuda"), 2, '"cuda" cannot run here', missing[1], '"simd" can')
+            self.assert_one_clear_line(run_cli("compare", *PAIR, FORKPOINT_BACKEND="cuda"), 2, "FORKPOINT_BACKEND", missing[1])
+        else:
+            self.assertEqual(self.report("--backend", "cuda")["backend"], "cuda")
 
     def test_counts_extrema_and_histograms_do_not_depend_on_it(self):
         scalar, simd = (self.report("--backend", name)["pairs"] for name in ("scalar", "simd"))

@@ -104,14 +104,6 @@ TEST(Element, relativeErrorIsSymmetricAndBounded)
     EXPECT_EQ(absoluteError(-HUGE_VAL), DBL_MAX);
 }
 
-TEST(Element, scalingByAnyPowerOfTwoIsExact)
-{
-    EXPECT_EQ(scaled(0x1p-1074, 1074), 1);
-    EXPECT_EQ(scaled(0x1.8p1023, -1023), 1.5);
-    EXPECT_EQ(scaled(1, -1074), 0x1p-1074);
-    EXPECT_EQ(scaled(3, 0), 3);
-}
-
 // What float16 and bfloat16 can hold, from their own lists of values.
 TEST(Element, narrowTypesThatHoldAFloat)
 {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include "core/metrics/chunk_accumulator.h"
+#include "core/metrics/pair_statistics.h"
 
 #include <gtest/gtest.h>
 
