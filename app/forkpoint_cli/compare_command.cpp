@@ -11,14 +11,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace forkpoint::cli {
 
 namespace {
 
 struct Arguments {
-    std::string a, b, noise, json, backend, pattern, failOn = "drift", colour = "auto";
-    int stepOffset = 0;
+    std::string a, b, noise, json, backend, pattern, map, failOn = "drift", colour = "auto";
+    std::vector<std::string> placements, meshes;
+    std::optional<int> stepOffset;
     bool readAll = false, percentiles = false;
 };
 
@@ -29,8 +32,42 @@ diagnose::Severity threshold(const std::string& word)
         : Severity::Drift;
 }
 
+/// --map, --step-offset, --placement, --mesh.
+Result<align::AlignOptions> alignOptions(const Arguments& arguments)
+{
+    align::AlignOptions options;
+    options.stepOffset = arguments.stepOffset;
+    if (!arguments.map.empty()) {
+        auto mapping = align::readMapping(arguments.map);
+        if (!mapping) {
+            return tl::unexpected(mapping.error());
+        }
+        options.mapping = std::move(*mapping);
+    }
+    for (const auto& text : arguments.placements) {
+        auto rule = align::parsePlacementRule(text);
+        if (!rule) {
+            return tl::unexpected(rule.error());
+        }
+        options.placements.push_back(std::move(*rule));
+    }
+    for (std::string_view text : arguments.meshes) {
+        const bool ofA = text.starts_with("reference:"), ofB = text.starts_with("candidate:");
+        auto mesh = align::parseMeshShape(ofA || ofB ? text.substr(text.find(':') + 1) : text);
+        if (!mesh) {
+            return tl::unexpected(mesh.error());
+        }
+        (ofA ? options.meshA : options.meshB) = std::move(*mesh);
+    }
+    return options;
+}
+
 int compareRuns(const Arguments& arguments)
 {
+    auto aligning = alignOptions(arguments);
+    if (!aligning) {
+        return failed(aligning.error());
+    }
     if (!arguments.backend.empty()) {
         if (auto selected = metrics::selectBackend(arguments.backend); !selected) {
             return failed(selected.error());
@@ -47,7 +84,7 @@ int compareRuns(const Arguments& arguments)
         return failed(b.error());
     }
     compare::Options options;
-    options.align.stepOffset = arguments.stepOffset;
+    options.align = std::move(*aligning);
     options.measurer = { arguments.readAll, arguments.percentiles };
     if (!arguments.noise.empty()) {
         auto noise = align::openSide(arguments.noise, &progress, {}, files);
@@ -85,6 +122,16 @@ void addCompare(CLI::App& app, Run& run)
     command->add_option("--pattern", arguments->pattern,
                         "names of the files in a folder, with {layer}, {rank}, {step} and *; default: as in hook_{layer}_rank{rank}.pt");
     command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
+    command->add_option("--map", arguments->map,
+                        "JSON file that says which names of the candidate are which of the reference, and which tensors make up one: "
+                        "resources/schema/forkpoint-map-1.md");
+    command->add_option("--placement", arguments->placements,
+                        "how ranks' tensors make up the whole, instead of what was recorded or guessed: [reference:|candidate:]PATTERN[/KIND]=PLACEMENT[@AXIS],..., as "
+                        "'layers.*.qkv=shard(0)@tp'; placements are replicate, shard(DIM), partial(sum), partial(mean); may be given several times")
+        ->allow_extra_args(false);
+    command->add_option("--mesh", arguments->meshes,
+                        "the candidate's ranks as a grid, the axis with the most distant ranks first, as dp=2,tp=4; reference:dp=2,tp=4 for the reference")
+        ->allow_extra_args(false);
     command->add_option("--backend", arguments->backend, "compute metrics with this backend: simd or scalar");
     command->add_flag("--read-all", arguments->readAll, "read tensors too whose recorded digests are equal; else they count as identical unread");
     command->add_flag("--percentiles", arguments->percentiles, "find the exact percentiles of |d|, for --json; reads differing tensors several times");
