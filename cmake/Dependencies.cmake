@@ -13,6 +13,7 @@ find_package(TBB REQUIRED)            # parallel loops
 find_package(OpenSSL REQUIRED COMPONENTS Crypto) # SHA-256
 find_package(tl-expected REQUIRED)    # Result<T>
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash) # row identities
+pkg_check_modules(RE2 REQUIRED re2)    # patterns of mapping files
 find_package(ZLIB REQUIRED)           # compressed entries of numpy archives
 find_package(CLI11 REQUIRED)          # arguments of the programs
 find_package(GTest REQUIRED)          # tests

@@ -44,6 +44,7 @@ packages=(
     libcli11-dev        # arguments of the programs
     libhwy-dev          # vector instructions of the metrics
     libzstd-dev         # compressed frames
+    libre2-dev          # patterns of mapping files, in linear time whatever the pattern
     zlib1g-dev          # compressed entries of numpy archives
     libxxhash-dev       # identities of batch rows
     libgtest-dev        # tests

@@ -27,5 +27,7 @@ void addInfo(CLI::App& app, Run& run);
 void addVerify(CLI::App& app, Run& run);
 void addCompare(CLI::App& app, Run& run);
 void addCurves(CLI::App& app, Run& run);
+void addRanks(CLI::App& app, Run& run);
+void addExtract(CLI::App& app, Run& run);
 
 } // namespace forkpoint::cli

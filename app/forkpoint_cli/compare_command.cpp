@@ -14,15 +14,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace forkpoint::cli {
 
 namespace {
 
 struct Arguments {
-    std::string a, b, noise, out, json, backend, pattern, failOn = "drift", colour = "auto";
+    std::string a, b, noise, out, json, backend, pattern, map, failOn = "drift", colour = "auto";
     std::uint64_t budget = portable::kUsualBudget;
-    int stepOffset = 0;
+    std::vector<std::string> placements, meshes;
+    std::optional<int> stepOffset;
     bool readAll = false, percentiles = false;
     CLI::App* command = nullptr;
 };
@@ -34,8 +37,42 @@ diagnose::Severity threshold(const std::string& word)
         : Severity::Drift;
 }
 
+/// --map, --step-offset, --placement, --mesh.
+Result<align::AlignOptions> alignOptions(const Arguments& arguments)
+{
+    align::AlignOptions options;
+    options.stepOffset = arguments.stepOffset;
+    if (!arguments.map.empty()) {
+        auto mapping = align::readMapping(arguments.map);
+        if (!mapping) {
+            return tl::unexpected(mapping.error());
+        }
+        options.mapping = std::move(*mapping);
+    }
+    for (const auto& text : arguments.placements) {
+        auto rule = align::parsePlacementRule(text);
+        if (!rule) {
+            return tl::unexpected(rule.error());
+        }
+        options.placements.push_back(std::move(*rule));
+    }
+    for (std::string_view text : arguments.meshes) {
+        const bool ofA = text.starts_with("reference:"), ofB = text.starts_with("candidate:");
+        auto mesh = align::parseMeshShape(ofA || ofB ? text.substr(text.find(':') + 1) : text);
+        if (!mesh) {
+            return tl::unexpected(mesh.error());
+        }
+        (ofA ? options.meshA : options.meshB) = std::move(*mesh);
+    }
+    return options;
+}
+
 Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& progress)
 {
+    auto aligning = alignOptions(arguments);
+    if (!aligning) {
+        return tl::unexpected(aligning.error());
+    }
     if (!arguments.backend.empty()) {
         if (auto selected = metrics::selectBackend(arguments.backend); !selected) {
             return tl::unexpected(selected.error());
@@ -51,7 +88,7 @@ Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& prog
         return tl::unexpected(b.error());
     }
     compare::Options options;
-    options.align.stepOffset = arguments.stepOffset;
+    options.align = std::move(*aligning);
     options.measurer = { arguments.readAll, arguments.percentiles };
     if (!arguments.noise.empty()) {
         auto noise = align::openSide(arguments.noise, &progress, {}, files);
@@ -66,7 +103,7 @@ Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& prog
 /// A comparison that was written with -o: the runs need not be there, and nothing can be measured again.
 Result<compare::Snapshot> openPortable(const Arguments& arguments)
 {
-    for (const auto* option : { "--noise", "--output", "--budget", "--pattern", "--step-offset", "--backend", "--read-all", "--percentiles" }) {
+    for (const auto* option : { "--noise", "--output", "--budget", "--pattern", "--map", "--placement", "--mesh", "--step-offset", "--backend", "--read-all", "--percentiles" }) {
         if (arguments.command->count(option) > 0) {
             return fail(ErrorCode::Usage, fmt::format("{} needs the two runs; this is a comparison that was made already", option), arguments.a);
         }
@@ -78,7 +115,7 @@ Result<compare::Snapshot> openPortable(const Arguments& arguments)
 std::vector<std::string> shapingOptions(const Arguments& arguments)
 {
     std::vector<std::string> out;
-    for (const auto* option : { "--noise", "--pattern", "--step-offset", "--backend", "--read-all", "--percentiles" }) {
+    for (const auto* option : { "--noise", "--pattern", "--map", "--placement", "--mesh", "--step-offset", "--backend", "--read-all", "--percentiles" }) {
         for (const auto& value : arguments.command->count(option) > 0 ? arguments.command->get_option(option)->results() : std::vector<std::string>()) {
             const bool isFlag = arguments.command->get_option(option)->get_expected_max() == 0;
             out.push_back(isFlag ? option : fmt::format("{} {}", option, value));
@@ -191,6 +228,16 @@ void addCompare(CLI::App& app, Run& run)
     command->add_option("--pattern", arguments->pattern,
                         "names of the files in a folder, with {layer}, {rank}, {step} and *; default: as in hook_{layer}_rank{rank}.pt");
     command->add_option("--step-offset", arguments->stepOffset, "step n of the reference is compared with step n + OFFSET of the candidate");
+    command->add_option("--map", arguments->map,
+                        "JSON file that says which names of the candidate are which of the reference, and which tensors make up one: "
+                        "resources/schema/forkpoint-map-1.md");
+    command->add_option("--placement", arguments->placements,
+                        "how ranks' tensors make up the whole, instead of what was recorded or guessed: [reference:|candidate:]PATTERN[/KIND]=PLACEMENT[@AXIS],..., as "
+                        "'layers.*.qkv=shard(0)@tp'; placements are replicate, shard(DIM), partial(sum), partial(mean); may be given several times")
+        ->allow_extra_args(false);
+    command->add_option("--mesh", arguments->meshes,
+                        "the candidate's ranks as a grid, the axis with the most distant ranks first, as dp=2,tp=4; reference:dp=2,tp=4 for the reference")
+        ->allow_extra_args(false);
     command->add_option("--backend", arguments->backend, "compute metrics with this backend: simd, scalar or cuda (an NVIDIA GPU); \"info\" says which can run here");
     command->add_flag("--read-all", arguments->readAll, "read tensors too whose recorded digests are equal; else they count as identical unread");
     command->add_flag("--percentiles", arguments->percentiles, "find the exact percentiles of |d|, for --json; reads differing tensors several times");

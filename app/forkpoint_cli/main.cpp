@@ -49,6 +49,8 @@ int main(int argc, char** argv)
     addRecord(app, run, recorded);
     addCompare(app, run);
     addCurves(app, run);
+    addRanks(app, run);
+    addExtract(app, run);
     addInfo(app, run);
     addVerify(app, run);
     addRecorder(app, run);

@@ -2,142 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/alignment.h"
 
+#include "core/align/drafts.h"
+#include "core/align/mapped_names.h"
 #include "core/align/step_plan.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
-#include <limits>
-#include <set>
+#include <oneapi/tbb/parallel_for.h>
+#include <string_view>
 #include <unordered_map>
 
-// Every record gets a key; records with equal keys meet in one draft, a grid of parts per side (micro-step x rank). What stays alone on
-// one side goes down the ladder. Then each draft is related: the parts become wholes, the wholes lanes.
+// Names are brought to the reference's terms; records with equal keys then meet in one draft, parts of micro-steps and ranks. Then each draft is
+// related: the parts become wholes, the wholes lanes.
 namespace forkpoint::align {
 
 namespace {
 
-using bundle::Kind;
 using bundle::hasMicro;
-using bundle::kNoMicro;
 using bundle::Phase;
-using bundle::TensorRecord;
 
-struct Draft {
-    PairKey key;
-    std::map<std::pair<std::int32_t, std::size_t>, Part> a, b; ///< (micro, rank index) -> part, of not observed ones too
-    Rule rule = Rule::None;
-    std::string notObserved; ///< the reason why some part is; nothing is compared then
-};
-
-using Drafts = std::map<PairKey, Draft>;
-
-/// The micro group that a micro-step belongs to; nullopt if it is in none.
-std::optional<std::int32_t> groupOf(const std::vector<std::vector<std::int32_t>>& groups, std::int32_t micro)
+/// Columns are piece by piece, in each rank by rank.
+PartGrid gridOf(const std::vector<Part>& parts, const std::vector<std::size_t>& ranks, const std::vector<std::int32_t>& micros, std::size_t pieces)
 {
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-        if (std::find(groups[g].begin(), groups[g].end(), micro) != groups[g].end()) {
-            return static_cast<std::int32_t>(g);
-        }
-    }
-    return std::nullopt;
-}
-
-PairKey keyOf(const TensorRecord& record, std::int32_t step, std::int32_t microGroup, const std::map<std::string, std::string>& renames)
-{
-    PairKey key;
-    key.step = step;
-    key.micro = hasMicro(record.phase) ? microGroup : kNoMicro;
-    key.phase = record.phase;
-    key.kind = record.kind;
-    key.level = record.level;
-    key.module = renamed(renames, normalisedPath(record.module));
-    key.param = record.param;
-    key.call = record.call;
-    key.slot = record.slot;
-    return key;
-}
-
-void collect(const Side& side, std::int32_t recordedStep, std::int32_t step, const std::vector<std::vector<std::int32_t>>& microGroups,
-             const std::map<std::string, std::string>& renames, bool isA, Drafts& drafts)
-{
-    for (std::size_t r = 0; r < side.ranks.size(); ++r) {
-        for (const auto& record : side.ranks[r]->tensors) {
-            if (record.step != recordedStep) {
-                continue;
-            }
-            const std::int32_t micro = hasMicro(record.phase) ? std::max(record.micro, 0) : 0;
-            const auto group = hasMicro(record.phase) ? groupOf(microGroups, micro) : std::optional<std::int32_t>(0);
-            if (!group) {
-                continue;
-            }
-            const PairKey key = keyOf(record, step, *group, renames);
-            auto& draft = drafts[key];
-            draft.key = key;
-            if (!record.notObserved.empty()) {
-                draft.notObserved = record.notObserved;
-            }
-            auto& parts = isA ? draft.a : draft.b;
-            parts.emplace(std::pair { micro, r }, Part { side.ranks[r], &record, micro, r });
-        }
-    }
-}
-
-/// Inputs and outputs of one call whose slots are named differently: pair what is left in order, where the shapes allow it.
-void matchSlotsInOrder(Drafts& drafts)
-{
-    struct Loose {
-        std::vector<PairKey> a, b;
-    };
-    std::map<PairKey, Loose> byCall;
-    for (const auto& [key, draft] : drafts) {
-        if (draft.a.empty() == draft.b.empty() || (key.kind != Kind::Input && key.kind != Kind::Output && key.kind != Kind::GradOutput && key.kind != Kind::Batch)) {
+    PartGrid grid(micros.size(), std::vector<Part>(ranks.size() * pieces));
+    for (const auto& part : parts) {
+        const auto micro = std::find(micros.begin(), micros.end(), part.micro);
+        const auto rank = std::lower_bound(ranks.begin(), ranks.end(), part.rankIndex);
+        if (micro == micros.end() || rank == ranks.end() || *rank != part.rankIndex || part.piece >= pieces) {
             continue;
         }
-        PairKey call = key;
-        call.slot.clear();
-        (draft.b.empty() ? byCall[call].a : byCall[call].b).push_back(key);
-    }
-    for (auto& [call, loose] : byCall) {
-        if (loose.a.size() != loose.b.size()) {
-            continue;
-        }
-        const auto byOrder = [&](bool isA) {
-            return [&drafts, isA](const PairKey& x, const PairKey& y) {
-                const auto order = [&](const PairKey& k) { return (isA ? drafts.at(k).a : drafts.at(k).b).begin()->second.record->order; };
-                return order(x) < order(y);
-            };
-        };
-        std::sort(loose.a.begin(), loose.a.end(), byOrder(true));
-        std::sort(loose.b.begin(), loose.b.end(), byOrder(false));
-        for (std::size_t i = 0; i < loose.a.size(); ++i) {
-            auto& target = drafts.at(loose.a[i]);
-            auto& other = drafts.at(loose.b[i]);
-            const auto* recordA = target.a.begin()->second.record;
-            const auto* recordB = other.b.begin()->second.record;
-            if (recordA->shape.size() != recordB->shape.size() || isInteger(recordA->dtype) != isInteger(recordB->dtype)) {
-                continue;
-            }
-            target.b = std::move(other.b);
-            target.rule = Rule::SlotOrder;
-            if (target.notObserved.empty()) {
-                target.notObserved = other.notObserved;
-            }
-            drafts.erase(loose.b[i]);
-        }
-    }
-}
-
-PartGrid gridOf(const std::map<std::pair<std::int32_t, std::size_t>, Part>& parts, const std::vector<std::size_t>& ranks,
-                const std::vector<std::int32_t>& micros)
-{
-    PartGrid grid(micros.size(), std::vector<Part>(ranks.size()));
-    for (std::size_t m = 0; m < micros.size(); ++m) {
-        for (std::size_t r = 0; r < ranks.size(); ++r) {
-            if (const auto found = parts.find({ micros[m], ranks[r] }); found != parts.end()) {
-                grid[m][r] = found->second;
-            }
+        auto& place = grid[static_cast<std::size_t>(micro - micros.begin())][part.piece * ranks.size() + static_cast<std::size_t>(rank - ranks.begin())];
+        if (!place.record) { // of a wrapper and what it wraps the first
+            place = part;
         }
     }
     return grid;
@@ -150,18 +48,18 @@ bool isEmpty(const PartGrid& grid)
     });
 }
 
-Rule nameRule(const Draft& draft, const std::map<std::string, std::string>& renames)
+Rule ruleOf(const Draft& draft)
 {
-    if (draft.rule != Rule::None) {
-        return draft.rule;
+    if (draft.call || !draft.mappedA->by.empty() || !draft.mappedB->by.empty()) {
+        return Rule::Mapped;
     }
-    const auto& a = *draft.a.begin()->second.record;
-    const auto& b = *draft.b.begin()->second.record;
-    if (a.module == b.module) {
+    if (draft.bySlotOrder) {
+        return Rule::SlotOrder;
+    }
+    if (draft.a.front().record->module == draft.b.front().record->module) {
         return Rule::Exact;
     }
-    const std::string plain = normalisedPath(b.module);
-    return renamed(renames, plain) == plain ? Rule::Normalised : Rule::ClassOrder;
+    return draft.mappedB->byClass ? Rule::ClassOrder : Rule::Normalised;
 }
 
 /// The ranks among `ranks` whose recording broke off before they had all parts that the others have.
@@ -169,7 +67,12 @@ std::vector<int> brokenOff(const Side& side, const std::vector<std::size_t>& ran
 {
     std::vector<int> out;
     for (std::size_t r = 0; r < ranks.size(); ++r) {
-        const bool lacks = std::any_of(grid.begin(), grid.end(), [&](const auto& row) { return !row[r].record; });
+        bool lacks = false;
+        for (const auto& row : grid) {
+            for (std::size_t c = r; c < row.size(); c += ranks.size()) {
+                lacks = lacks || !row[c].record;
+            }
+        }
         if (lacks && !side.ranks[ranks[r]]->complete) {
             out.push_back(side.ranks[ranks[r]]->rank);
         }
@@ -177,10 +80,10 @@ std::vector<int> brokenOff(const Side& side, const std::vector<std::size_t>& ran
     return out;
 }
 
-std::vector<int> recordedRanks(const std::map<std::pair<std::int32_t, std::size_t>, Part>& parts)
+std::vector<int> recordedRanks(const std::vector<Part>& parts)
 {
     std::vector<int> ranks;
-    for (const auto& [where, part] : parts) {
+    for (const auto& part : parts) {
         ranks.push_back(part.rank->rank);
     }
     return ranks;
@@ -200,48 +103,73 @@ std::string shortOf(const Side& side, const Side& other)
     return fmt::format("only {} of {} ranks", rankList(ranks), world);
 }
 
-Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const StepPlan& plan, const StepCells& cellsA, const StepCells& cellsB,
-                const std::map<std::string, std::string>& renames)
+/// What relating the pairs of a step needs to know.
+struct StepContext {
+    const Side& a;
+    const Side& b;
+    const StepPlan& plan;
+    const StepCells& cellsA;
+    const StepCells& cellsB;
+    const AlignOptions& options;
+};
+
+/// The last rule that is about the pair; nullptr if there is none.
+const PlacementRule* placementRule(const AlignOptions& options, const PairKey& key, bool ofA)
 {
+    const auto found = std::find_if(options.placements.rbegin(), options.placements.rend(), [&](const PlacementRule& rule) { return rule.matches(key, ofA); });
+    return found == options.placements.rend() ? nullptr : &*found;
+}
+
+const JoinRule* piecesOf(const MappedName* name) { return name && name->join && !name->isWhole ? name->join : nullptr; }
+
+Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
+{
+    const auto& plan = context.plan;
     Pair pair;
-    pair.key = draft.key;
-    pair.id = pairId(draft.key);
+    pair.key = std::move(key);
+    pair.id = pairId(pair.key);
     if (!draft.a.empty()) {
-        pair.dtypeA = draft.a.begin()->second.record->dtype;
-        pair.shapeA = draft.a.begin()->second.record->shape;
+        pair.dtypeA = draft.a.front().record->dtype;
+        pair.shapeA = draft.a.front().record->shape;
     }
     if (!draft.b.empty()) {
-        pair.dtypeB = draft.b.begin()->second.record->dtype;
-        pair.shapeB = draft.b.begin()->second.record->shape;
+        pair.dtypeB = draft.b.front().record->dtype;
+        pair.shapeB = draft.b.front().record->shape;
     }
-    if (!draft.notObserved.empty()) {
+    if (draft.notObserved) {
         pair.status = PairStatus::NotObserved;
-        pair.note = draft.notObserved;
+        pair.note = *draft.notObserved;
         return pair;
     }
     if (draft.a.empty() || draft.b.empty()) {
         pair.status = draft.b.empty() ? PairStatus::OnlyA : PairStatus::OnlyB;
         return pair;
     }
-    pair.rule = nameRule(draft, renames);
+    pair.rule = ruleOf(draft);
+    if (pair.rule == Rule::Mapped) {
+        const auto& by = draft.mappedB->by.empty() ? draft.mappedA->by : draft.mappedB->by;
+        pair.mappedBy = draft.call ? placeOf(context.options.mapping, draft.call->line) : by;
+    }
+    const auto *piecesA = piecesOf(draft.mappedA), *piecesB = piecesOf(draft.mappedB);
+    const auto *ruleA = placementRule(context.options, pair.key, true), *ruleB = placementRule(context.options, pair.key, false);
+    const std::size_t countA = piecesA ? piecesA->parts.size() : 1, countB = piecesB ? piecesB->parts.size() : 1;
 
     const bool micro = hasMicro(draft.key.phase);
     const auto groupsOfRanks = plan.groups.size() / std::max<std::size_t>(1, plan.microsA.size());
-    bool incomplete = false;
+    bool incomplete = false, verified = false;
     for (std::size_t g = 0; g < groupsOfRanks; ++g) {
         // Groups are stored rank group by rank group, micro group by micro group; what has no micro-step uses the first of its ranks.
-        CellGroup group = plan.groups[g * plan.microsA.size() + (micro ? static_cast<std::size_t>(draft.key.micro) : 0)];
-        if (!micro) {
-            group.microsA = group.microsB = { 0 };
-        }
-        const auto gridA = gridOf(draft.a, group.ranksA, group.microsA), gridB = gridOf(draft.b, group.ranksB, group.microsB);
+        const CellGroup& group = plan.groups[g * plan.microsA.size() + (micro ? static_cast<std::size_t>(draft.key.micro) : 0)];
+        const auto gridA = gridOf(draft.a, group.ranksA, micro ? group.microsA : std::vector<std::int32_t> { 0 }, countA);
+        const auto gridB = gridOf(draft.b, group.ranksB, micro ? group.microsB : std::vector<std::int32_t> { 0 }, countB);
         if (isEmpty(gridA) || isEmpty(gridB)) {
             incomplete = incomplete || isEmpty(gridA) != isEmpty(gridB);
             continue;
         }
-        auto relation = relate(draft.key, gridA, gridB, group, cellsA.rows, cellsB.rows);
+        auto relation = relate(pair.key, { *context.a.bundle, gridA, context.cellsA.rows, ruleA ? &ruleA->placement : nullptr, piecesA },
+                               { *context.b.bundle, gridB, context.cellsB.rows, ruleB ? &ruleB->placement : nullptr, piecesB }, group);
         const bool unrelated = relation.lanes.empty();
-        const auto brokenA = brokenOff(sideA, group.ranksA, gridA), brokenB = brokenOff(sideB, group.ranksB, gridB);
+        const auto brokenA = brokenOff(context.a, group.ranksA, gridA), brokenB = brokenOff(context.b, group.ranksB, gridB);
         if ((!brokenA.empty() && (unrelated || relation.needsAllOfA)) || (!brokenB.empty() && (unrelated || relation.needsAllOfB))) {
             // Some of the pieces or summands: what they make is not the whole, and no defect of the training either.
             pair.status = PairStatus::NotObserved;
@@ -251,10 +179,16 @@ Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const 
             return pair;
         }
         // The share that some ranks had of a batch is no batch, and what was computed from it differs from what was computed from the whole.
-        const std::string shortA = shortOf(sideA, sideB), shortB = shortOf(sideB, sideA);
+        const std::string shortA = shortOf(context.a, context.b), shortB = shortOf(context.b, context.a);
         if ((!shortA.empty() || !shortB.empty()) && (unrelated || (micro && !group.rows.matched))) {
             pair.status = PairStatus::NotObserved;
             pair.note = fmt::format("the {} is {}, which do not hold the whole", shortB.empty() ? "reference" : "candidate", shortB.empty() ? shortA : shortB);
+            pair.lanes.clear();
+            return pair;
+        }
+        if (unrelated && relation.padded) {
+            pair.status = PairStatus::NotObserved;
+            pair.note = fmt::format("the batches are padded to other lengths, and this tensor cannot be brought to one: {}", relation.problem);
             pair.lanes.clear();
             return pair;
         }
@@ -266,6 +200,7 @@ Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const 
         }
         incomplete = incomplete || relation.incomplete;
         pair.guess = pair.guess || relation.guess;
+        verified = verified || relation.verified;
         std::move(relation.lanes.begin(), relation.lanes.end(), std::back_inserter(pair.lanes));
     }
     if (pair.lanes.empty()) {
@@ -283,9 +218,19 @@ Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const 
     }
     if (groupsOfRanks > 1) {
         pair.assembly += std::string(pair.assembly.empty() ? "" : "; ") + "rank by rank";
-    } else if (first.b.ranks == Join::Replicate) {
+    } else if (piecesA && first.a.ranks == Join::Replicate) {
+        pair.assembly = fmt::format("each of {} tensors of the reference against one", countA);
+    } else if (piecesB && first.b.ranks == Join::Replicate) {
+        pair.assembly = fmt::format("each of {} tensors of the candidate against one", countB);
+    } else if (first.b.ranks == Join::Replicate && first.b.outer.empty()) {
         pair.assembly += pair.lanes.size() == 1 ? fmt::format(", {} equal", rankList(recordedRanks(draft.b)))
                                                 : fmt::format(", {} differ", rankList(recordedRanks(draft.b)));
+    }
+    if (verified) {
+        pair.assembly += ", found by comparing elements";
+    }
+    if (ruleA || ruleB) {
+        pair.assembly += fmt::format("{}placement given: {}", pair.assembly.empty() ? "" : ", ", (ruleB ? ruleB : ruleA)->text);
     }
     if (incomplete) {
         pair.note = "not recorded on every rank or micro-step";
@@ -294,112 +239,69 @@ Pair relatePair(const Draft& draft, const Side& sideA, const Side& sideB, const 
 }
 
 struct CallSite {
-    std::int32_t micro;
-    std::string module;
-    std::int32_t call;
-    auto operator<=>(const CallSite&) const = default;
+    std::int32_t step, micro, call;
+    std::string_view module;
+    bool operator==(const CallSite&) const = default;
+};
+
+struct CallSiteHash {
+    std::size_t operator()(const CallSite& site) const
+    {
+        const auto numbers = (static_cast<std::uint64_t>(site.step) << 32) ^ (static_cast<std::uint64_t>(site.micro) << 16) ^ static_cast<std::uint64_t>(site.call);
+        return std::hash<std::string_view>()(site.module) ^ (numbers * 0x9E3779B97F4A7C15ull);
+    }
 };
 
 /// Where each module call and backward stands in the script, from the first rank that knows it.
-std::map<CallSite, std::string> callSites(const Side& side, std::int32_t step, const std::map<std::string, std::string>& renames)
-{
-    std::map<CallSite, std::string> sites;
-    for (const auto* rank : side.ranks) {
-        for (const auto& call : rank->calls) {
-            if (call.step == step && !call.recompute && !call.source.empty()) {
-                sites.emplace(CallSite { call.micro, renamed(renames, normalisedPath(call.module)), call.call }, call.source);
+class CallSites {
+public:
+    CallSites(const Side& side, const std::map<std::string, std::string>& renames)
+    {
+        const auto inTermsOfA = [&](const std::string& module) -> std::string_view {
+            const auto [at, added] = m_modules.try_emplace(module);
+            if (added) {
+                at->second = renamed(renames, normalisedPath(module));
             }
-        }
-        for (const auto& backward : rank->backwards) {
-            if (backward.step == step && !backward.source.empty()) {
-                sites.emplace(CallSite { backward.micro, backward.root, 0 }, backward.source);
+            return at->second;
+        };
+        for (const auto* rank : side.ranks) {
+            for (const auto& call : rank->calls) {
+                if (!call.recompute && !call.source.empty()) {
+                    m_sites.emplace(CallSite { call.step, call.micro, call.call, inTermsOfA(call.module) }, &call.source);
+                }
+            }
+            for (const auto& backward : rank->backwards) {
+                if (!backward.source.empty()) {
+                    m_sites.emplace(CallSite { backward.step, backward.micro, 0, backward.root }, &backward.source);
+                }
             }
         }
     }
-    return sites;
-}
 
-std::string sourceOf(const PairKey& key, const std::map<CallSite, std::string>& sites, const std::vector<std::vector<std::int32_t>>& micros)
-{
-    const bool ofCall = key.phase == Phase::Forward || key.phase == Phase::Backward;
-    if (!ofCall || key.micro < 0 || static_cast<std::size_t>(key.micro) >= micros.size()) {
+    /// Empty if it is not known. `step` in the run's own numbering, `micros` of the pair's group.
+    std::string of(const PairKey& key, std::int32_t step, const std::vector<std::vector<std::int32_t>>& micros) const
+    {
+        const bool ofCall = key.phase == Phase::Forward || key.phase == Phase::Backward;
+        if (!ofCall || key.micro < 0 || static_cast<std::size_t>(key.micro) >= micros.size()) {
+            return {};
+        }
+        for (const auto micro : micros[static_cast<std::size_t>(key.micro)]) {
+            if (const auto found = m_sites.find({ step, micro, key.call, key.module }); found != m_sites.end()) {
+                return *found->second;
+            }
+        }
         return {};
     }
-    for (const auto micro : micros[static_cast<std::size_t>(key.micro)]) {
-        if (const auto found = sites.find({ micro, key.module, key.call }); found != sites.end()) {
-            return found->second;
-        }
-    }
-    return {};
-}
 
-/// Execution order of a draft on one side: that of its first record in the lowest rank.
-std::int64_t orderOn(const std::map<std::pair<std::int32_t, std::size_t>, Part>& parts)
-{
-    std::int64_t best = std::numeric_limits<std::int64_t>::max();
-    std::size_t bestRank = std::numeric_limits<std::size_t>::max();
-    for (const auto& [where, part] : parts) {
-        if (where.second < bestRank || (where.second == bestRank && part.record->order < best)) {
-            bestRank = where.second;
-            best = part.record->order;
-        }
-    }
-    return best;
-}
-
-/// Drafts in display order: step and phase, then A's order; what only B has follows its neighbour in B.
-std::vector<const Draft*> ordered(const Drafts& drafts)
-{
-    std::vector<const Draft*> inA, onlyB;
-    for (const auto& [key, draft] : drafts) {
-        (draft.a.empty() ? onlyB : inA).push_back(&draft);
-    }
-    const auto place = [](const Draft* d) { return std::pair(d->key.step, d->key.phase); };
-    std::stable_sort(inA.begin(), inA.end(),
-                     [&](const Draft* x, const Draft* y) { return std::tuple(place(x), orderOn(x->a)) < std::tuple(place(y), orderOn(y->a)); });
-    if (onlyB.empty()) {
-        return inA;
-    }
-    std::vector<const Draft*> inB;
-    for (const auto& [key, draft] : drafts) {
-        if (!draft.b.empty()) {
-            inB.push_back(&draft);
-        }
-    }
-    std::stable_sort(inB.begin(), inB.end(),
-                     [&](const Draft* x, const Draft* y) { return std::tuple(place(x), orderOn(x->b)) < std::tuple(place(y), orderOn(y->b)); });
-    std::map<const Draft*, std::vector<const Draft*>> followers;          // neighbour in A -> what B has after it
-    std::map<std::pair<std::int32_t, Phase>, std::vector<const Draft*>> leaders; // before the first matched pair of a phase
-    const Draft* neighbour = nullptr;
-    for (const auto* draft : inB) {
-        if (!draft->a.empty()) {
-            neighbour = draft;
-        } else if (neighbour && place(neighbour) == place(draft)) {
-            followers[neighbour].push_back(draft);
-        } else {
-            leaders[place(draft)].push_back(draft);
-        }
-    }
-    std::vector<const Draft*> out;
-    for (const auto* draft : inA) {
-        for (auto leader = leaders.begin(); leader != leaders.end() && leader->first <= place(draft); leader = leaders.erase(leader)) {
-            out.insert(out.end(), leader->second.begin(), leader->second.end());
-        }
-        out.push_back(draft);
-        if (const auto found = followers.find(draft); found != followers.end()) {
-            out.insert(out.end(), found->second.begin(), found->second.end());
-        }
-    }
-    for (const auto& [where, rest] : leaders) {
-        out.insert(out.end(), rest.begin(), rest.end());
-    }
-    return out;
-}
+private:
+    std::unordered_map<std::string, std::string> m_modules; ///< nodes stay where they are
+    std::unordered_map<CallSite, const std::string*, CallSiteHash> m_sites;
+};
 
 /// Recomputed tensors are an extra: one side may recompute and the other not.
 bool isExtra(const Draft& draft)
 {
-    const auto recomputed = [](const auto& parts) { return !parts.empty() && parts.begin()->second.record->recompute; };
+    const auto recomputed = [](const auto& parts) { return !parts.empty() && parts.front().record->recompute; };
     return (draft.a.empty() && recomputed(draft.b)) || (draft.b.empty() && recomputed(draft.a));
 }
 
@@ -412,15 +314,13 @@ std::vector<bundle::ModuleRecord> allModules(const Side& side)
     return out;
 }
 
-std::vector<int> stepsOf(const Side& side)
+std::vector<int> stepsOf(const SideIndex& index)
 {
-    std::set<int> steps;
-    for (const auto* rank : side.ranks) {
-        for (const auto& record : rank->tensors) {
-            steps.insert(record.step);
-        }
+    std::vector<int> steps;
+    for (const auto& [step, records] : index.steps) {
+        steps.push_back(step);
     }
-    return { steps.begin(), steps.end() };
+    return steps;
 }
 
 std::string stepList(const std::vector<int>& steps)
@@ -482,6 +382,8 @@ bool isSameRun(const bundle::Bundle& a, const bundle::Bundle& b)
 std::string_view name(Rule rule)
 {
     switch (rule) {
+    case Rule::Mapped:
+        return "mapped";
     case Rule::Exact:
         return "exact";
     case Rule::Normalised:
@@ -499,16 +401,21 @@ std::string_view name(Rule rule)
 Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* progress, std::stop_token stop)
 {
     Alignment out;
-    out.stepOffset = options.stepOffset;
-    const auto stepsA = stepsOf(a), stepsB = stepsOf(b);
-    const std::int64_t offset = options.stepOffset; // wide: any offset may be given
+    out.stepOffset = options.stepOffset.value_or(options.mapping.stepOffset.value_or(0));
+    keepCommonRanks(a, b, out.notes);
+    const auto indexA = indexOf(a), indexB = indexOf(b);
+    if (!indexA || !indexB) {
+        return tl::unexpected(indexA ? indexB.error() : indexA.error());
+    }
+    const auto stepsA = stepsOf(*indexA), stepsB = stepsOf(*indexB);
+    const std::int64_t offset = out.stepOffset; // wide: any offset may be given
     std::vector<int> common, onlyA, onlyB;
     for (const int step : stepsA) {
-        const bool both = std::find(stepsB.begin(), stepsB.end(), step + offset) != stepsB.end();
+        const bool both = std::binary_search(stepsB.begin(), stepsB.end(), step + offset);
         (both ? common : onlyA).push_back(step);
     }
     for (const int step : stepsB) {
-        if (std::find(stepsA.begin(), stepsA.end(), step - offset) == stepsA.end()) {
+        if (!std::binary_search(stepsA.begin(), stepsA.end(), step - offset)) {
             onlyB.push_back(step);
         }
     }
@@ -536,14 +443,35 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     }
     out.stepsOnlyA = onlyA.size();
     out.stepsOnlyB = onlyB.size();
-    keepCommonRanks(a, b, out.notes);
     if (a.ranks.size() == 1 && b.ranks.size() == 1 && a.ranks[0]->rank != b.ranks[0]->rank && isSameRun(*a.bundle, *b.bundle)) {
         out.ranksOfOneRun = { a.ranks[0]->rank, b.ranks[0]->rank };
     }
     noteMissingRanks(a, "reference", out.notes);
     noteMissingRanks(b, "candidate", out.notes);
-    out.renames = matchRenamedModules(allModules(a), allModules(b));
+    auto meshA = options.meshA.empty() ? Result<RankMesh>(declaredMesh(a)) : givenMesh(a, options.meshA);
+    auto meshB = options.meshB.empty() ? Result<RankMesh>(declaredMesh(b)) : givenMesh(b, options.meshB);
+    if (!meshA || !meshB) {
+        return tl::unexpected(meshA ? meshB.error() : meshA.error());
+    }
 
+    auto modulesB = allModules(b);
+    auto mappedPaths = mappedModules(modulesB, options.mapping);
+    for (auto& module : modulesB) {
+        if (const auto mapped = mappedPaths.find(normalisedPath(module.path)); mapped != mappedPaths.end()) {
+            module.path = mapped->second;
+        }
+    }
+    out.renames = matchRenamedModules(allModules(a), modulesB);
+    auto names = mapNames(*indexA, *indexB, options.mapping, out.renames);
+    if (!names) {
+        return tl::unexpected(names.error());
+    }
+    out.renames.merge(mappedPaths);
+    std::move(names->notes.begin(), names->notes.end(), std::back_inserter(out.notes));
+
+    const CallSites sitesA(a, {}), sitesB(b, out.renames);
+    TextNumbers slots;
+    std::vector<bool> placed(options.placements.size());
     for (std::size_t s = 0; s < common.size(); ++s) {
         if (stop.stop_requested()) {
             return fail(ErrorCode::Cancelled, "cancelled while aligning");
@@ -551,26 +479,34 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         if (progress) {
             progress->report("align", static_cast<double>(s) / static_cast<double>(common.size()));
         }
-        const std::int32_t stepA = common[s], stepB = stepA + options.stepOffset;
-        const auto cellsA = stepCells(a, stepA), cellsB = stepCells(b, stepB);
-        out.steps.push_back(planStep(a, b, stepA, stepB, cellsA, cellsB, out.steps.empty() ? nullptr : &out.steps.back()));
+        const std::int32_t stepA = common[s], stepB = stepA + out.stepOffset;
+        const auto cellsA = stepCells(a, indexA->steps.at(stepA)), cellsB = stepCells(b, indexB->steps.at(stepB));
+        out.steps.push_back(planStep({ a, stepA, cellsA, *meshA }, { b, stepB, cellsB, *meshB }, out.steps.empty() ? nullptr : &out.steps.back()));
         const auto& plan = out.steps.back();
+        const auto drafts = draftsOfStep({ a, *indexA, names->a, stepA, plan.microsA }, { b, *indexB, names->b, stepB, plan.microsB }, *names, slots);
+        auto order = displayOrder(drafts);
+        std::erase_if(order, [&](std::uint32_t i) { return isExtra(drafts[i]); });
 
-        Drafts drafts;
-        collect(a, stepA, stepA, plan.microsA, {}, true, drafts);
-        collect(b, stepB, stepA, plan.microsB, out.renames, false, drafts);
-        matchSlotsInOrder(drafts);
-        const auto sitesA = callSites(a, stepA, {}), sitesB = callSites(b, stepB, out.renames);
-        for (const auto* draft : ordered(drafts)) {
-            if (isExtra(*draft)) {
-                continue;
-            }
-            auto pair = relatePair(*draft, a, b, plan, cellsA, cellsB, out.renames);
-            pair.source = sourceOf(pair.key, sitesA, plan.microsA);
+        const StepContext context { a, b, plan, cellsA, cellsB, options };
+        const std::size_t first = out.pairs.size();
+        out.pairs.resize(first + order.size());
+        oneapi::tbb::parallel_for(std::size_t { 0 }, order.size(), [&](std::size_t i) {
+            const auto& draft = drafts[order[i]];
+            auto pair = relatePair(draft, pairKey(draft.key, stepA, *names, slots), context);
+            pair.source = sitesA.of(pair.key, stepA, plan.microsA);
             if (pair.source.empty()) {
-                pair.source = sourceOf(pair.key, sitesB, plan.microsB);
+                pair.source = sitesB.of(pair.key, stepB, plan.microsB);
             }
-            out.pairs.push_back(std::move(pair));
+            out.pairs[first + i] = std::move(pair);
+        });
+        for (std::size_t rule = 0; rule < placed.size(); ++rule) {
+            const auto matches = [&](const Pair& pair) { return options.placements[rule].matches(pair.key, true) || options.placements[rule].matches(pair.key, false); };
+            placed[rule] = placed[rule] || std::any_of(out.pairs.begin() + static_cast<std::ptrdiff_t>(first), out.pairs.end(), matches);
+        }
+    }
+    for (std::size_t rule = 0; rule < placed.size(); ++rule) {
+        if (!placed[rule]) {
+            out.notes.push_back(fmt::format("the placement '{}' is about no tensor: no name and kind matches it", options.placements[rule].text));
         }
     }
     out.a = std::move(a);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/align/mapping_file.h"
+#include "core/align/placement_rule.h"
 #include "core/align/relation.h"
 
 #include <cstdint>
@@ -15,6 +17,7 @@ namespace forkpoint::align {
 
 /// Which rule of the ladder made the pair.
 enum class Rule : std::uint8_t {
+    Mapped,     ///< the user's mapping
     Exact,      ///< equal names
     Normalised, ///< equal without wrapper prefixes
     ClassOrder, ///< same class and parameters, in order, under a matched parent
@@ -43,6 +46,7 @@ struct Pair {
     DType dtypeA = DType::Float32, dtypeB = DType::Float32;
     Shape shapeA, shapeB; ///< of the compared wholes; of the first part where there is none
     std::string source;   ///< "train.py:41" of the call, empty if unknown
+    std::string mappedBy; ///< rule Mapped: "map.json, line 12"
 };
 
 /// How one step's cells were put together.
@@ -56,7 +60,10 @@ struct StepPlan {
 };
 
 struct AlignOptions {
-    std::int32_t stepOffset = 0; ///< step n of A against step n + offset of B
+    std::optional<std::int32_t> stepOffset;  ///< step n of A against step n + offset of B; nullopt: the mapping's, else 0
+    Mapping mapping = {};                    ///< names that the ladder cannot match by itself
+    std::vector<PlacementRule> placements = {}; ///< instead of what was recorded or would be guessed; the last that matches counts
+    MeshShape meshA = {}, meshB = {};        ///< instead of the recorded coordinates; empty: as recorded
 };
 
 /// The pairs of two runs, in order: step; phase; execution order in A's first rank; what only B has after its neighbour.
@@ -72,7 +79,7 @@ struct Alignment {
     std::size_t stepsOnlyA = 0, stepsOnlyB = 0; ///< steps recorded on one side only
 };
 
-/// Fails with Cancelled, or Usage if the sides have no recorded step in common.
+/// Fails with Cancelled, or Usage if the sides have no recorded step in common, the mapping makes two tensors one (mapNames), or a mesh does not fit.
 Result<Alignment> align(Side a, Side b, const AlignOptions& options = {}, Progress* progress = nullptr, std::stop_token stop = {});
 
 } // namespace forkpoint::align

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Part {
     const bundle::TensorRecord* record = nullptr;
     std::int32_t micro = 0;
     std::size_t rankIndex = 0; ///< of the rank in Side::ranks
+    std::size_t piece = 0;     ///< which of several tensors that a mapping joins to one
 };
 
 enum class Join : std::uint8_t {
@@ -28,16 +30,29 @@ enum class Join : std::uint8_t {
     Sum,       ///< weighted sum
 };
 
-/// One side of one lane: parts[micro][rank], joined over ranks first, then over micro-steps, then reordered.
+/// How the parts along one axis are joined: an axis of the mesh (dp, tp), or the tensors that a mapping makes one of.
+struct JoinLevel {
+    Join join = Join::Concat; ///< Concat or Sum
+    std::int64_t dim = 0;     ///< of a concatenation
+    std::size_t size = 1;     ///< parts along the axis
+    std::int64_t groups = 1;  ///< Concat: each part is cut into so many blocks along `dim`, and block i of every part lies before block i + 1 of any
+    bool pieces = false;      ///< the axis is that of a mapping
+};
+
+/// One side of one lane: parts[micro][rank], joined over ranks first, then over micro-steps, then reordered. Where the ranks form a mesh of
+/// several axes, a row of parts is row-major over `outer`, outermost first, and then over what `ranks` joins.
 struct Assembly {
     std::vector<std::vector<Part>> parts;
+    std::vector<JoinLevel> outer;
     Join ranks = Join::Single;
     std::int64_t dim = 0; ///< of a concatenation over ranks
     Join micros = Join::Single;
     double weight = 1;    ///< of every part
     std::vector<std::int64_t> order; ///< result sample i is sample order[i] of the joined tensor; empty: as it is
     std::int64_t samples = 0;        ///< number of samples that `order` permutes
-    Shape shape;                     ///< of the result
+    Shape shape;                     ///< of the result; where the joined parts are longer (padding of the last ones), what lies beyond is cut off
+    std::int64_t positions = 0;      ///< ranks padded to other lengths: every part is brought to this length along dim 1; 0: as they are
+    bool padLeft = false;            ///< ... by zeros before it, not after it
     DType dtype = DType::Float32;    ///< of the parts
 
     /// The record if the whole is just that: one part, unscaled, in its own order.
@@ -47,9 +62,16 @@ struct Assembly {
 /// The assembled tensor. Fails as Bundle::source does, or with Usage if the parts do not fit.
 Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assembly);
 
-/// The parts, each opened by `openPart` and weighted, joined over ranks along `dim` and then over micro-steps; not reordered.
+/// The parts, each opened by `openPart` and weighted, joined over ranks and then over micro-steps; not cut to shape and not reordered. `flat`: the
+/// parts have one dimension, along which all of them are joined.
 using OpenPart = std::function<Result<TensorSourcePtr>(const bundle::Bundle&, const Part&)>;
-Result<TensorSourcePtr> openParts(const bundle::Bundle& bundle, const Assembly& assembly, std::int64_t dim, const OpenPart& openPart);
+Result<TensorSourcePtr> openParts(const bundle::Bundle& bundle, const Assembly& assembly, bool flat, const OpenPart& openPart);
+
+/// Shapes in the order of a row of parts, joined along these levels (outermost first); nullopt if they do not fit.
+std::optional<Shape> joinedShape(std::vector<Shape> shapes, const std::vector<JoinLevel>& levels);
+
+/// The levels over which a row of so many parts is joined: `outer` and then `ranks`.
+std::vector<JoinLevel> joinLevels(const Assembly& assembly, std::size_t parts);
 
 /// "ranks 0-1 concatenated along dim 0, rows reordered": the plan in words; empty for a single part taken as it is.
 std::string describe(const Assembly& assembly);

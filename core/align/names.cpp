@@ -13,19 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kWrapperComponents = { "module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module" };
 
-std::string percentEncoded(std::string_view text)
-{
-    std::string out;
-    for (const char c : text) {
-        if (c == '/' || c == '#' || c == ':' || c == '@' || c == '%') {
-            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-        } else {
-            out += c;
-        }
-    }
-    return out;
-}
-
 std::string parentPath(const std::string& path)
 {
     const auto dot = path.rfind('.');
@@ -55,6 +42,19 @@ std::vector<ModuleShape> distinctModules(const std::vector<bundle::ModuleRecord>
 }
 
 } // namespace
+
+std::string percentEncoded(std::string_view text)
+{
+    std::string out;
+    for (const char c : text) {
+        if (c == '/' || c == '#' || c == ':' || c == '@' || c == '%') {
+            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
 
 std::string normalisedPath(std::string_view path)
 {

@@ -35,6 +35,9 @@ struct PairKey {
     std::string name() const; ///< module and parameter, "batch" for a batch, "(root)" for the root module
 };
 
+/// / # : @ % as %2F, ...: how names stand in pair ids.
+std::string percentEncoded(std::string_view text);
+
 /// DESIGN section 5: s{step}[.m{micro}]/{phase}/{kind}/{name}[#{call}][:{slot}]; parts at their default are left out; / # : @ % in
 /// names are percent-encoded.
 std::string pairId(const PairKey& key);

@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/relation.h"
 
-#include "core/bundle/sketch.h"
+#include "core/tensor/composed_sources.h"
+#include "core/tensor/gather_source.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
 #include <optional>
 #include <set>
 
-// Placement is found by trying. Each side has a few ways to become whole (take a replica, concatenate along a dim, sum up); every way has a
-// cost that says how natural it is for this kind of tensor, and the cheapest combination that gives both sides one shape wins. What the record
-// declares is cheapest. Over the ranks first, then over the micro-steps.
+// Placement is found by trying: the cheapest combination of ways that gives both sides one shape wins (placement.cpp). Of equally cheap ones a few
+// elements decide.
 //
 // A single number (a criterion's output, a regulariser) has no shape to tell sum from replica by. It is put together as its values agree, the
 // way the loss is.
@@ -21,298 +23,14 @@ namespace forkpoint::align {
 
 namespace {
 
-using bundle::Kind;
-using bundle::Phase;
-
-struct Option {
-    Join join = Join::Single;
-    std::int64_t dim = 0;
-    int cost = 0;
-    bool declared = false;
-    std::optional<double> weight; ///< of a declared partial sum or mean, whatever the loss says
-};
-
-constexpr int kDeclared = -1; ///< cost
-
-/// What decides the natural ways of one side.
-struct SideContext {
-    const PartGrid& grid;
-    const SideWeights& weights;
-    bool replicated;      ///< all ranks hold the same samples
-    bool rowLed;          ///< the leading dim of every part is its samples, each equally often
-};
-
-bool isActivation(Kind kind)
-{
-    return kind == Kind::Batch || kind == Kind::Input || kind == Kind::Output || kind == Kind::GradOutput;
-}
-
-bool isLocalGradient(const PairKey& key)
-{
-    return key.phase == Phase::Backward && key.kind == Kind::Grad;
-}
-
-bool isLoss(const PairKey& key)
-{
-    return key.kind == Kind::Output && key.phase == Phase::Forward && (key.module == "loss" || key.module.starts_with("loss#"));
-}
-
-std::vector<Shape> rankShapes(const PartGrid& grid)
-{
-    std::vector<Shape> shapes;
-    for (const auto& part : grid.front()) {
-        shapes.push_back(part.record->shape);
-    }
-    return shapes;
-}
-
-bool allEqual(const std::vector<Shape>& shapes)
-{
-    return std::all_of(shapes.begin(), shapes.end(), [&](const Shape& s) { return s == shapes.front(); });
-}
-
-bool sameBytesOnRanks(const PartGrid& grid)
-{
-    return std::all_of(grid.begin(), grid.end(), [](const std::vector<Part>& row) {
-        return std::all_of(row.begin(), row.end(), [&](const Part& p) { return bundle::sameBits(*p.record, *row.front().record).value_or(false); });
-    });
-}
-
-/// Sizes of `shapes` joined along `dim`; nullopt if they differ elsewhere.
-std::optional<Shape> concatenated(const std::vector<Shape>& shapes, std::int64_t dim)
-{
-    Shape out = shapes.front();
-    const auto d = static_cast<std::size_t>(dim);
-    if (d >= out.size()) {
-        return std::nullopt;
-    }
-    for (std::size_t i = 1; i < shapes.size(); ++i) {
-        Shape rest = shapes[i];
-        if (rest.size() != out.size()) {
-            return std::nullopt;
-        }
-        const auto size = rest[d];
-        rest[d] = out[d];
-        if (rest != out) {
-            return std::nullopt;
-        }
-        out[d] += size;
-    }
-    return out;
-}
-
-std::optional<Shape> joinedShape(const std::vector<Shape>& shapes, const Option& option)
-{
-    if (option.join == Join::Concat) {
-        return concatenated(shapes, option.dim);
-    }
-    return allEqual(shapes) ? std::optional(shapes.front()) : std::nullopt;
-}
-
-/// A tensor that every rank has in full shape, but that may be a part of a sum.
-Join wholeOrSum(const PairKey& key, const SideContext& side)
-{
-    const bool floating = isFloating(side.grid[0][0].record->dtype);
-    const bool oneNumber = elementCount(side.grid[0][0].record->shape) == 1;
-    if (!floating) {
-        return Join::Replicate;
-    }
-    if (isLoss(key)) {
-        return side.weights.ranks == Reduction::Replicated ? Join::Replicate : Join::Sum;
-    }
-    if (side.replicated) {
-        const bool mayBePartial = key.kind == Kind::GradOutput || isLocalGradient(key);
-        return mayBePartial && !sameBytesOnRanks(side.grid) ? Join::Sum : Join::Replicate;
-    }
-    if (key.kind == Kind::GradOutput || isLocalGradient(key)) {
-        return Join::Sum;
-    }
-    return oneNumber && isActivation(key.kind) && !sameBytesOnRanks(side.grid) ? Join::Sum : Join::Replicate;
-}
-
-Option option(Join join, std::int64_t dim, int cost)
-{
-    Option out;
-    out.join = join;
-    out.dim = dim;
-    out.cost = cost;
-    return out;
-}
-
-/// What all parts declare alike, as far as it is about one axis of the mesh: the ranks of a side are joined along one.
-std::optional<Option> declaredOption(const PartGrid& grid)
-{
-    const auto& placement = grid[0][0].record->placement;
-    for (const auto& row : grid) {
-        if (std::any_of(row.begin(), row.end(), [&](const Part& p) { return p.record->placement != placement; })) {
-            return std::nullopt;
-        }
-    }
-    const auto isReplicated = [](const bundle::Placement& p) { return p.type == bundle::Placement::Type::Replicate; };
-    const auto split = std::find_if_not(placement.begin(), placement.end(), isReplicated);
-    if (placement.empty() || (split != placement.end() && !std::all_of(split + 1, placement.end(), isReplicated))) {
-        return std::nullopt;
-    }
-    auto out = option(Join::Replicate, 0, kDeclared);
-    out.declared = true;
-    if (split == placement.end()) {
-        return out;
-    }
-    if (split->type == bundle::Placement::Type::Shard) {
-        out.join = Join::Concat;
-        out.dim = split->dim;
-        return out;
-    }
-    if (!isFloating(grid[0][0].record->dtype)) {
-        return std::nullopt;
-    }
-    out.join = Join::Sum;
-    out.weight = split->op == "mean" ? 1.0 / static_cast<double>(grid.front().size()) : 1.0;
-    return out;
-}
-
-std::vector<Option> rankOptions(const PairKey& key, const SideContext& side)
-{
-    if (std::all_of(side.grid.begin(), side.grid.end(), [](const auto& row) { return row.size() == 1; })) {
-        return { option(Join::Single, 0, 0) };
-    }
-    const auto dims = static_cast<std::int64_t>(side.grid[0][0].record->shape.size());
-    std::vector<Option> options;
-    if (const auto declared = declaredOption(side.grid)) {
-        options.push_back(*declared);
-    }
-    if (!isActivation(key.kind) || side.replicated) {
-        options.push_back(option(wholeOrSum(key, side), 0, 0));
-        for (std::int64_t d = 0; d < dims; ++d) {
-            options.push_back(option(Join::Concat, d, 1 + static_cast<int>(d)));
-        }
-        return options;
-    }
-    if (side.rowLed) {
-        options.push_back(option(Join::Concat, 0, 0));
-    }
-    options.push_back(option(wholeOrSum(key, side), 0, 1));
-    for (std::int64_t d = side.rowLed ? 1 : 0; d < dims; ++d) {
-        options.push_back(option(Join::Concat, d, 2 + static_cast<int>(d)));
-    }
-    return options;
-}
-
-std::vector<Option> microOptions(const PairKey& key, const SideContext& side)
-{
-    if (side.grid.size() == 1) {
-        return { option(Join::Single, 0, 0) };
-    }
-    if (isLocalGradient(key) || isLoss(key)) {
-        return { option(Join::Sum, 0, 0) };
-    }
-    const bool summed = key.kind == Kind::GradOutput || (elementCount(side.grid[0][0].record->shape) == 1 && isFloating(side.grid[0][0].record->dtype));
-    return { option(Join::Concat, 0, 0), option(summed ? Join::Sum : Join::Replicate, 0, 1) };
-}
-
-struct Candidate {
-    Option ranks, micros;
-    Shape shape;
-    int cost = 0;
-
-    bool joins(Join join) const { return ranks.join == join || micros.join == join; }
-};
-
-std::vector<Candidate> candidates(const PairKey& key, const SideContext& side)
-{
-    std::vector<Candidate> out;
-    for (const auto& ranks : rankOptions(key, side)) {
-        std::vector<Shape> perMicro;
-        for (const auto& row : side.grid) {
-            const auto shape = joinedShape(rankShapes({ row }), ranks);
-            if (!shape) {
-                break;
-            }
-            perMicro.push_back(*shape);
-        }
-        if (perMicro.size() != side.grid.size()) {
-            continue;
-        }
-        for (const auto& micros : microOptions(key, side)) {
-            if (auto shape = joinedShape(perMicro, micros)) {
-                out.push_back({ ranks, micros, std::move(*shape), ranks.cost + micros.cost });
-            }
-        }
-    }
-    return out;
-}
-
-/// Only ranks that have the record at all (pipeline stages have others); incomplete if such a rank lacks it in some micro-step.
-PartGrid presentRanks(const PartGrid& grid, bool& incomplete)
-{
-    PartGrid out(grid.size());
-    for (std::size_t r = 0; r < grid.front().size(); ++r) {
-        std::size_t present = 0;
-        for (const auto& row : grid) {
-            present += row[r].record ? 1u : 0u;
-        }
-        if (present == 0) {
-            continue;
-        }
-        incomplete = incomplete || present < grid.size();
-        for (std::size_t m = 0; m < grid.size(); ++m) {
-            if (grid[m][r].record) {
-                out[m].push_back(grid[m][r]);
-            }
-        }
-    }
-    out.erase(std::remove_if(out.begin(), out.end(), [](const auto& row) { return row.empty(); }), out.end());
-    return out;
-}
-
-bool isRowLed(const PartGrid& grid, const std::map<Cell, RowKeys>& rows)
-{
-    std::int64_t perSample = 0;
-    for (const auto& row : grid) {
-        for (const auto& part : row) {
-            const auto& shape = part.record->shape;
-            const auto cell = rows.find({ part.rankIndex, part.micro });
-            if (shape.empty() || cell == rows.end() || cell->second.rows == 0 || shape[0] % cell->second.rows != 0) {
-                return false;
-            }
-            const auto own = shape[0] / cell->second.rows;
-            if (own == 0 || (perSample != 0 && own != perSample)) {
-                return false;
-            }
-            perSample = own;
-        }
-    }
-    return perSample != 0;
-}
+constexpr std::size_t kProbes = 64;     ///< elements read to tell two ways apart
+constexpr std::size_t kMostTrials = 16; ///< equally cheap ways that are tried
 
 std::string shapeText(const std::vector<Shape>& shapes)
 {
     std::string out;
     for (const auto& s : shapes) {
         out += fmt::format("{}[{}]", out.empty() ? "" : " + ", fmt::join(s, ", "));
-    }
-    return out;
-}
-
-/// `column`: which replica to take where ranks are replicas.
-Assembly assemblyOf(const PartGrid& grid, const Candidate& candidate, double weight, std::size_t column)
-{
-    Assembly out;
-    out.ranks = candidate.ranks.join;
-    out.dim = candidate.ranks.dim;
-    out.micros = candidate.micros.join;
-    out.weight = weight;
-    out.shape = candidate.shape;
-    out.dtype = grid[0][0].record->dtype;
-    for (const auto& row : grid) {
-        if (candidate.ranks.join == Join::Replicate) {
-            out.parts.push_back({ row[std::min(column, row.size() - 1)] });
-        } else {
-            out.parts.push_back(row);
-        }
-        if (candidate.micros.join == Join::Replicate) {
-            break;
-        }
     }
     return out;
 }
@@ -341,18 +59,18 @@ bool isOneNumber(const PartGrid& grid)
     });
 }
 
-/// The candidate with the parts put together as these weights say. The mean of ranks that hold the same rows is one of replicas, which are
+/// The parts put together as these weights say, along one axis. The mean of ranks that hold the same rows is one of replicas, which are
 /// compared one by one.
-Candidate reduced(Candidate candidate, const SideWeights& weights, bool replicated)
+void reduce(SideParts& parts, Candidate& candidate, const SideWeights& weights)
 {
-    if (candidate.ranks.join != Join::Single) {
-        const bool replicas = weights.ranks == Reduction::Replicated || (replicated && weights.ranks == Reduction::Mean);
-        candidate.ranks.join = replicas ? Join::Replicate : Join::Sum;
+    if (!parts.axes.empty()) {
+        const bool replicas = weights.ranks == Reduction::Replicated || (parts.sameRows && weights.ranks == Reduction::Mean);
+        parts.axes = { PartAxis { .size = parts.grid.front().size(), .sameRows = parts.sameRows } };
+        candidate.ways = { Way { .join = replicas ? Join::Replicate : Join::Sum } };
     }
     if (candidate.micros.join != Join::Single) {
         candidate.micros.join = Join::Sum;
     }
-    return candidate;
 }
 
 using DigestPair = std::pair<std::vector<bundle::Digest>, std::vector<bundle::Digest>>;
@@ -384,76 +102,242 @@ std::optional<std::vector<bundle::Digest>> digests(const Assembly& assembly)
     return out;
 }
 
-} // namespace
-
-Relation relate(const PairKey& key, const PartGrid& gridA, const PartGrid& gridB, const CellGroup& group, const std::map<Cell, RowKeys>& rowsOfA,
-                const std::map<Cell, RowKeys>& rowsOfB)
+/// A few elements of an assembled tensor, spread over it; empty if they cannot be read.
+std::vector<double> probes(const bundle::Bundle& bundle, const Assembly& assembly)
 {
-    Relation relation;
-    const auto a = presentRanks(gridA, relation.incomplete), b = presentRanks(gridB, relation.incomplete);
-    const SideContext sideA { a, group.weights.a, group.rows.replicatedA, isRowLed(a, rowsOfA) };
-    const SideContext sideB { b, group.weights.b, group.rows.replicatedB, isRowLed(b, rowsOfB) };
+    const auto count = static_cast<std::size_t>(elementCount(assembly.shape).value_or(0));
+    std::vector<std::int64_t> indices;
+    const std::size_t n = std::min(kProbes, count);
+    for (std::size_t i = 0; i < n; ++i) { // an odd walk, so that no dim is seen at one place only
+        indices.push_back(static_cast<std::int64_t>((i * (count / n) + i * 7919 % std::max<std::size_t>(1, count / n)) % count));
+    }
+    auto whole = open(bundle, assembly);
+    auto few = whole ? gatherSource(std::move(*whole), std::move(indices)) : whole;
+    auto wide = few ? weightedSumSource({ std::move(*few) }, { 1 }) : few;
+    ReadBuffer buffer;
+    const auto bytes = wide ? (*wide)->read(Box::whole((*wide)->shape()), buffer) : tl::unexpected(wide.error());
+    std::vector<double> out;
+    for (std::size_t i = 0; bytes && i < n; ++i) {
+        if ((*wide)->dtype() == DType::Float64) {
+            std::memcpy(&out.emplace_back(), bytes->data() + i * sizeof(double), sizeof(double));
+        } else if ((*wide)->dtype() == DType::Float32) {
+            float value = 0;
+            std::memcpy(&value, bytes->data() + i * sizeof(float), sizeof(float));
+            out.push_back(static_cast<double>(value));
+        }
+    }
+    return out;
+}
 
-    const Candidate *foundA = nullptr, *foundB = nullptr;
-    const auto candidatesA = candidates(key, sideA), candidatesB = candidates(key, sideB);
-    for (const auto& ca : candidatesA) {
-        for (const auto& cb : candidatesB) {
-            if (ca.shape == cb.shape && (!foundA || ca.cost + cb.cost < foundA->cost + foundB->cost)) {
-                foundA = &ca;
-                foundB = &cb;
+/// How far two ways of putting the sides together are apart, relative to their size; nullopt if that cannot be told.
+std::optional<double> distance(const bundle::Bundle& bundleA, const Assembly& a, const bundle::Bundle& bundleB, const Assembly& b)
+{
+    const auto x = probes(bundleA, a), y = probes(bundleB, b);
+    if (x.empty() || x.size() != y.size()) {
+        return std::nullopt;
+    }
+    double apart = 0, size = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        apart += std::abs(x[i] - y[i]);
+        size += std::max(std::abs(x[i]), std::abs(y[i]));
+    }
+    return std::isfinite(apart) && size > 0 ? std::optional(apart / size) : std::nullopt;
+}
+
+using Choice = std::pair<Candidate, Candidate>;
+
+/// The cheapest combinations that give both sides one shape.
+std::vector<Choice> cheapest(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB)
+{
+    std::vector<Choice> best;
+    for (const auto& a : ofA) {
+        for (const auto& b : ofB) {
+            const int cost = a.cost + b.cost, least = best.empty() ? cost : best.front().first.cost + best.front().second.cost;
+            if (a.shape != b.shape || cost > least) {
+                continue;
+            }
+            if (cost < least) {
+                best.clear();
+            }
+            if (best.size() < kMostTrials) {
+                best.emplace_back(a, b);
             }
         }
     }
-    if (!foundA) {
-        relation.problem = fmt::format("shapes cannot be related: {} against {}", shapeText(rankShapes(a)), shapeText(rankShapes(b)));
+    return best;
+}
+
+/// A declared concatenation whose last pieces are padded: it may be longer than the other side, by less than one piece, along its own dim.
+bool cutTo(Candidate& longer, const SideParts& parts, const Shape& shape)
+{
+    if (longer.shape.size() != shape.size() || longer.micros.join == Join::Concat) {
+        return false;
+    }
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        const std::int64_t excess = longer.shape[d] - shape[d];
+        const bool sharded = std::any_of(longer.ways.begin(), longer.ways.end(), [&](const Way& w) {
+            return w.declared && w.join == Join::Concat && w.blocks == 1 && w.dim == static_cast<std::int64_t>(d);
+        });
+        if (excess < 0 || (excess > 0 && (!sharded || excess >= parts.grid[0].back().record->shape[d]))) {
+            return false;
+        }
+    }
+    longer.shape = shape;
+    return true;
+}
+
+std::optional<Choice> paddedChoice(const std::vector<Candidate>& ofA, const SideParts& a, const std::vector<Candidate>& ofB, const SideParts& b)
+{
+    for (auto ca : ofA) {
+        for (auto cb : ofB) {
+            if (cutTo(cb, b, ca.shape) || cutTo(ca, a, cb.shape)) {
+                return Choice { std::move(ca), std::move(cb) };
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+/// Rows lie in the leading dim where local batches were joined along it, or where one part holds all of them. A tensor that is a sum, or
+/// that every rank of a split batch holds in full, has no rows, whatever its leading dim; nor has one that is equal as it stands.
+bool hasRows(const SideParts& parts, const Candidate& candidate)
+{
+    for (std::size_t k = 0; k < parts.axes.size(); ++k) {
+        const auto& way = candidate.ways[k];
+        const bool alongRows = way.join == Join::Concat && way.dim == 0;
+        if (!(parts.axes[k].sameRows || parts.axes[k].pieces ? way.join != Join::Sum && !alongRows : alongRows)) {
+            return false;
+        }
+    }
+    return parts.grid.size() == 1 || candidate.micros.join == Join::Concat;
+}
+
+/// Of every part. Where every rank along an axis holds the whole, or computed the whole loss (partial sums of a replicated batch), only the others'
+/// share of the weight is left. The loss itself stays a mean of its replicas.
+double weightFor(const PairKey& key, const SideWeights& weights, const SideParts& parts, const Candidate& candidate, bool weighted)
+{
+    if (!isFloating(parts.grid[0][0].record->dtype)) {
+        return 1;
+    }
+    double declared = 1, whole = 1;
+    bool says = false;
+    for (std::size_t k = 0; k < parts.axes.size(); ++k) {
+        const auto& way = candidate.ways[k];
+        if (parts.axes[k].pieces) {
+            continue;
+        }
+        declared *= way.weight.value_or(1);
+        says = says || way.weight;
+        const bool holdsWhole = way.weight || way.join == Join::Replicate || (parts.axes[k].sameRows && !isLoss(key) && !isOneNumber(parts.grid));
+        whole *= holdsWhole ? static_cast<double>(parts.axes[k].size) : 1.0;
+    }
+    if (!weighted || (says && parts.axes.size() == 1)) {
+        return declared;
+    }
+    return declared * (weights.ranks == Reduction::Mean ? weights.weight * whole : weights.weight);
+}
+
+bool isOnePart(const RelationSide& side) { return side.grid.size() == 1 && side.grid[0].size() == 1 && !side.given && !side.pieces; }
+
+/// The most frequent case, and the only one of most runs: one tensor against one of its shape, in its own order.
+std::optional<Relation> oneAgainstOne(const PairKey& key, const RelationSide& a, const RelationSide& b, const CellGroup& group)
+{
+    if (!isOnePart(a) || !isOnePart(b) || !group.rows.order.empty() || group.rows.positions.length > 0 || group.weights.a.weight != 1
+        || group.weights.b.weight != 1 || a.grid[0][0].record->shape != b.grid[0][0].record->shape) {
+        return std::nullopt;
+    }
+    Relation out;
+    auto& lane = out.lanes.emplace_back();
+    for (const auto& [side, whole] : { std::pair(&a, &lane.a), std::pair(&b, &lane.b) }) {
+        whole->parts = side->grid;
+        whole->shape = side->grid[0][0].record->shape;
+        whole->dtype = side->grid[0][0].record->dtype;
+    }
+    lane.rank = b.grid[0][0].rank->rank;
+    out.needsAllOfA = out.needsAllOfB = isActivation(key.kind) || isLocalGradient(key);
+    return out;
+}
+
+} // namespace
+
+Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSide& sideB, const CellGroup& group)
+{
+    if (auto simple = oneAgainstOne(key, sideA, sideB, group)) {
+        return std::move(*simple);
+    }
+    Relation relation;
+    const auto sharers = [](const std::vector<std::size_t>& of) { return of.empty() ? nullptr : &of; };
+    auto a = sideParts(key, sideA.grid, { group.meshA, group.weights.a, group.rows.replicatedA, sharers(group.rows.sharersA), sideA.rows, sideA.given,
+                                          sideA.pieces, group.rows.positions.length });
+    auto b = sideParts(key, sideB.grid, { group.meshB, group.weights.b, group.rows.replicatedB, sharers(group.rows.sharersB), sideB.rows, sideB.given,
+                                          sideB.pieces, group.rows.positions.length });
+    relation.incomplete = a.incomplete || b.incomplete;
+    for (const auto* parts : { &a, &b }) {
+        if (!parts->problem.empty()) {
+            relation.problem = parts->problem;
+            return relation;
+        }
+    }
+    const auto candidatesA = candidates(key, a, group.weights.a), candidatesB = candidates(key, b, group.weights.b);
+    auto choices = cheapest(candidatesA, candidatesB);
+    if (choices.empty()) {
+        if (auto padded = paddedChoice(candidatesA, a, candidatesB, b)) {
+            choices.push_back(std::move(*padded));
+        }
+    }
+    if (choices.empty()) {
+        const bool given = (a.given && candidatesA.empty()) || (b.given && candidatesB.empty());
+        relation.problem = fmt::format("{}: {} against {}", given ? "the placement that was given does not fit the shapes" : "shapes cannot be related",
+                                       shapeText(a.shapes()), shapeText(b.shapes()));
+        relation.padded = group.rows.positions.length > 0 && isActivation(key.kind);
         return relation;
     }
-    Candidate bestA = *foundA, bestB = *foundB;
+    if (choices.size() > 1) {
+        double least = std::numeric_limits<double>::infinity();
+        std::size_t best = 0;
+        for (std::size_t i = 0; i < choices.size(); ++i) {
+            const auto apart = distance(sideA.bundle, assemblyOf(a, choices[i].first, 1, 0), sideB.bundle, assemblyOf(b, choices[i].second, 1, 0));
+            if (apart && *apart < least) {
+                least = *apart;
+                best = i;
+            }
+        }
+        relation.verified = std::isfinite(least);
+        std::swap(choices.front(), choices[best]);
+    }
+    auto& [bestA, bestB] = choices.front();
     LossWeights weights = group.weights;
-    const bool declared = bestA.ranks.declared || bestB.ranks.declared;
-    if (isActivation(key.kind) && !isLoss(key) && !declared && elementCount(bestA.shape) == 1 && isOneNumber(a) && isOneNumber(b)) {
-        const auto valuesA = numbers(a), valuesB = numbers(b);
+    const bool declared = bestA.declared() || bestB.declared();
+    if (isActivation(key.kind) && !isLoss(key) && !declared && elementCount(bestA.shape) == 1 && isOneNumber(a.grid) && isOneNumber(b.grid)) {
+        const auto valuesA = numbers(a.grid), valuesB = numbers(b.grid);
         if (valuesA && valuesB) {
             weights = lossWeights(*valuesA, *valuesB, group.weights);
-            bestA = reduced(std::move(bestA), weights.a, sideA.replicated);
-            bestB = reduced(std::move(bestB), weights.b, sideB.replicated);
+            reduce(a, bestA, weights.a);
+            reduce(b, bestB, weights.b);
         }
     }
     const auto needsAll = [&](const Candidate& c) { return c.joins(Join::Concat) || c.joins(Join::Sum) || isActivation(key.kind) || isLocalGradient(key); };
     relation.needsAllOfA = needsAll(bestA);
     relation.needsAllOfB = needsAll(bestB);
-    const auto isGuess = [](const Candidate& c) { return c.ranks.join != Join::Single && !c.ranks.declared; };
-    relation.guess = isGuess(bestA) || isGuess(bestB);
+    relation.guess = bestA.guessed() || bestB.guessed();
 
-    const bool weighted = key.kind == Kind::GradOutput || isLocalGradient(key) || isLoss(key) || bestA.joins(Join::Sum) || bestB.joins(Join::Sum);
-    // Where every rank holds the whole, or computed the whole loss (partial sums of a replicated batch), only the micro-steps' share of the weight
-    // is left. The loss itself stays a mean of its replicas.
-    const auto weightFor = [&](const SideWeights& w, const Candidate& c, const SideContext& side) {
-        if (!weighted || !isFloating(side.grid[0][0].record->dtype)) {
-            return 1.0;
-        }
-        if (c.ranks.weight) {
-            return *c.ranks.weight;
-        }
-        const bool whole = c.ranks.join == Join::Replicate || (side.replicated && !isLoss(key) && !isOneNumber(side.grid));
-        return whole && w.ranks == Reduction::Mean ? w.weight * static_cast<double>(side.grid.front().size()) : w.weight;
-    };
-    const double weightA = weightFor(weights.a, bestA, sideA), weightB = weightFor(weights.b, bestB, sideB);
+    const bool weighted = key.kind == bundle::Kind::GradOutput || isLocalGradient(key) || isLoss(key) || bestA.joins(Join::Sum) || bestB.joins(Join::Sum);
+    const double weightA = weightFor(key, weights.a, a, bestA, weighted), weightB = weightFor(key, weights.b, b, bestB, weighted);
 
-    // Rows lie in the leading dim where local batches were joined along it, or where one part holds all of them. A tensor that is a sum, or
-    // that every rank of a split batch holds in full, has no rows, whatever its leading dim; nor has one that is equal as it stands.
-    const auto hasRows = [](const SideContext& side, const Candidate& c) {
-        const bool pieces = c.ranks.join == Join::Concat && c.ranks.dim == 0;
-        const bool ranks = side.grid.front().size() == 1 || (side.replicated ? c.ranks.join != Join::Sum && !pieces : pieces);
-        return ranks && (side.grid.size() == 1 || c.micros.join == Join::Concat);
-    };
     const bool reorder = !group.rows.order.empty() && isActivation(key.kind) && !bestB.shape.empty() && group.rows.rowsB > 0 && bestB.shape[0] > 0
-        && bestB.shape[0] % group.rows.rowsB == 0 && hasRows(sideA, bestA) && hasRows(sideB, bestB);
-    const std::size_t lanes = std::max(bestA.ranks.join == Join::Replicate ? a.front().size() : 1,
-                                       bestB.ranks.join == Join::Replicate ? b.front().size() : 1);
+        && bestB.shape[0] % group.rows.rowsB == 0 && hasRows(a, bestA) && hasRows(b, bestB);
+    const bool ragged = a.positions > 0 && b.positions > 0;
+    if (ragged && (!hasRows(a, bestA) || !hasRows(b, bestB) || bestA.shape[0] != group.rows.rowsA)) {
+        relation.problem = "its rows are padded to other lengths, and which row is where is not known";
+        relation.padded = true;
+        return relation;
+    }
+    const std::size_t lanesA = laneCount(a, bestA), lanesB = laneCount(b, bestB);
     std::set<DigestPair> seen;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-        Lane next { assemblyOf(a, bestA, weightA, lane), assemblyOf(b, bestB, weightB, lane), -1 };
+    for (std::size_t lane = 0; lane < std::max(lanesA, lanesB); ++lane) {
+        Lane next;
+        next.a = assemblyOf(a, bestA, weightA, std::min(lane, lanesA - 1));
+        next.b = assemblyOf(b, bestB, weightB, std::min(lane, lanesB - 1));
         const auto digestsA = digests(next.a), digestsB = digests(next.b);
         if (reorder && !(digestsA && digestsA->size() == 1 && digestsA == digestsB)) {
             next.b.order = group.rows.order;
@@ -461,6 +345,10 @@ Relation relate(const PairKey& key, const PartGrid& gridA, const PartGrid& gridB
         }
         if (digestsA && digestsB && !seen.emplace(*digestsA, *digestsB).second) {
             continue;
+        }
+        if (ragged) {
+            next.a.padLeft = next.b.padLeft = group.rows.positions.padLeft;
+            next.kept = group.rows.positions.kept;
         }
         if (next.b.parts.front().size() == 1) {
             next.rank = next.b.parts.front().front().rank->rank;

@@ -3,11 +3,9 @@
 #pragma once
 
 #include "core/align/assembly.h"
-#include "core/align/names.h"
-#include "core/align/rows.h"
-#include "core/align/weights.h"
+#include "core/align/placement.h"
 
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,27 +17,37 @@ struct CellGroup {
     std::vector<std::int32_t> microsA, microsB;
     RowRelation rows;
     LossWeights weights;
+    RankMesh meshA, meshB; ///< declared, or found by who holds the same rows
 };
 
 /// One comparison of two tensors within a pair: rank by rank there is one lane per rank, for replicas one per distinct replica.
 struct Lane {
     Assembly a, b;
     int rank = -1; ///< rank of B that the lane shows; -1 if it is an assembly of several
+    std::shared_ptr<const std::vector<std::uint8_t>> kept; ///< sides padded to other lengths: [samples][positions], 0 where nothing is compared
 };
 
 struct Relation {
     std::vector<Lane> lanes;   ///< empty if the shapes cannot be related
     bool guess = false;        ///< placement inferred from shapes and content, not declared
+    bool verified = false;     ///< several ways fitted the shapes, and the content decided
     bool needsAllOfA = false, needsAllOfB = false; ///< a rank that is missing leaves a hole: its part is a piece or a summand, not a replica
     std::string problem;       ///< why there are no lanes
+    bool padded = false;       ///< ... rows are padded to other lengths: the shapes say nothing
     bool incomplete = false;   ///< a part was not recorded on some rank or micro-step
 };
 
-using PartGrid = std::vector<std::vector<Part>>; ///< [micro][rank]; a part without record is missing
+/// One side of a pair within a group of cells.
+struct RelationSide {
+    const bundle::Bundle& bundle;
+    const PartGrid& grid; ///< [micro][piece and rank]
+    const std::map<Cell, RowKeys>& rows;
+    const std::vector<bundle::Placement>* given = nullptr;
+    const JoinRule* pieces = nullptr;
+};
 
-/// Finds how the parts of both sides become tensors of one shape (DESIGN section 5, placement): as declared, else by trying. `rowsOfA`,
-/// `rowsOfB`: row counts per cell.
-Relation relate(const PairKey& key, const PartGrid& a, const PartGrid& b, const CellGroup& group, const std::map<Cell, RowKeys>& rowsOfA,
-                const std::map<Cell, RowKeys>& rowsOfB);
+/// Finds how the parts of both sides become tensors of one shape (DESIGN section 5, placement): as declared, else by trying. Where several ways fit
+/// as well, a few elements are read to decide.
+Relation relate(const PairKey& key, const RelationSide& a, const RelationSide& b, const CellGroup& group);
 
 } // namespace forkpoint::align

@@ -3,10 +3,12 @@
 #include "core/align/rows.h"
 
 #include "core/align/names.h"
+#include "core/align/positions.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #define XXH_INLINE_ALL
@@ -27,12 +29,13 @@ RowKey hashOf(std::span<const std::byte> bytes, RowKey seed)
 }
 
 /// The tensors that say which samples a cell holds, by cell.
-std::map<Cell, std::vector<const TensorRecord*>> sampleTensors(const Side& side, std::int32_t step)
+std::map<Cell, std::vector<const TensorRecord*>> sampleTensors(const Side& side, const StepRecords& records)
 {
     std::map<Cell, std::vector<const TensorRecord*>> batches, inputs;
     for (std::size_t r = 0; r < side.ranks.size(); ++r) {
-        for (const auto& record : side.ranks[r]->tensors) {
-            if (record.step != step || record.recompute || record.level != bundle::Level::Module) {
+        for (const auto number : records[r]) {
+            const auto& record = side.ranks[r]->tensors[number];
+            if (record.recompute || record.level != bundle::Level::Module) {
                 continue;
             }
             if (record.phase == Phase::Data && record.kind == Kind::Batch) {
@@ -59,6 +62,7 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
     }
     std::vector<RowKey> content; // made once bytes have proved that there are so many rows: a shape is only a claim
     bool complete = true;
+    std::vector<BatchTensor> read; // what has positions, to find padding in
     ReadBuffer buffer;
     for (const auto* t : tensors) {
         if (t->shape.empty() || t->shape[0] != keys.rows) {
@@ -77,6 +81,9 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
             complete = complete && bytes.has_value();
             continue;
         }
+        if (t->shape.size() >= 2) {
+            read.push_back({ t, { bytes->begin(), bytes->end() } });
+        }
         content.resize(static_cast<std::size_t>(keys.rows), RowKey { 0, 0 });
         for (std::size_t row = 0; row < content.size(); ++row) {
             const auto part = bytes->subspan(row * stride, stride);
@@ -86,6 +93,7 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
     }
     if (complete && !content.empty()) {
         keys.content = std::move(content);
+        findPadding(keys, read);
     }
     return keys;
 }
@@ -128,6 +136,56 @@ std::optional<std::vector<RowKey>> replicatedRows(const std::map<Cell, RowKeys>&
     return first;
 }
 
+/// Ranks that hold the same rows, as RowRelation::sharersA numbers them; empty unless these are several groups of equal size, more than one each.
+std::vector<std::size_t> sharingRanks(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const Selector& select)
+{
+    std::map<std::size_t, std::vector<Cell>> byRank;
+    for (const auto& cell : cells) {
+        byRank[cell.rank].push_back(cell);
+    }
+    std::map<std::vector<RowKey>, std::size_t> groups;
+    std::map<std::size_t, std::size_t> sizes;
+    std::vector<std::size_t> out;
+    for (const auto& [rank, own] : byRank) {
+        auto rows = joined(keys, own, select);
+        if (!rows) {
+            return {};
+        }
+        const auto number = groups.try_emplace(std::move(*rows), groups.size()).first->second;
+        out.resize(std::max(out.size(), rank + 1), kNoGroup);
+        out[rank] = number;
+        ++sizes[number];
+    }
+    const bool even = std::all_of(sizes.begin(), sizes.end(), [&](const auto& s) { return s.second == sizes.begin()->second; });
+    return even && sizes.size() > 1 && sizes.begin()->second > 1 ? out : std::vector<std::size_t>();
+}
+
+/// The cells of the first rank of each group.
+std::vector<Cell> representatives(const std::vector<Cell>& cells, const std::vector<std::size_t>& group)
+{
+    std::map<std::size_t, std::size_t> first;
+    for (const auto& cell : cells) {
+        const auto [at, added] = first.try_emplace(group[cell.rank], cell.rank);
+        at->second = std::min(at->second, cell.rank);
+    }
+    std::vector<Cell> out;
+    std::copy_if(cells.begin(), cells.end(), std::back_inserter(out), [&](const Cell& cell) { return first.at(group[cell.rank]) == cell.rank; });
+    return out;
+}
+
+/// The cells whose rows count: of ranks that all hold the same (`same`) or do so in groups, one each.
+std::vector<Cell> countedOnce(const std::vector<Cell>& cells, bool same, const std::vector<std::size_t>& sharers)
+{
+    if (!same && sharers.empty()) {
+        return cells;
+    }
+    std::size_t ranks = 0;
+    for (const auto& cell : cells) {
+        ranks = std::max(ranks, cell.rank + 1);
+    }
+    return representatives(cells, same ? std::vector<std::size_t>(ranks, 0) : sharers);
+}
+
 /// order with a[i] == b[order[i]], duplicates taken in turn; nullopt if the multisets differ.
 std::optional<std::vector<std::int64_t>> matching(const std::vector<RowKey>& a, const std::vector<RowKey>& b)
 {
@@ -160,6 +218,19 @@ bool isIdentity(const std::vector<std::int64_t>& order)
     return true;
 }
 
+/// True if the batches of some cells are longer than those of others.
+bool haveOtherLengths(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b, const std::vector<Cell>& cellsB)
+{
+    std::set<std::int64_t> lengths;
+    for (const auto& [keys, cells] : { std::pair(&a, &cellsA), std::pair(&b, &cellsB) }) {
+        for (const auto& cell : *cells) {
+            const auto found = keys->find(cell);
+            lengths.insert(found == keys->end() ? 0 : found->second.positions);
+        }
+    }
+    return lengths.size() > 1;
+}
+
 std::int64_t rowCount(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells)
 {
     std::int64_t rows = 0;
@@ -172,10 +243,10 @@ std::int64_t rowCount(const std::map<Cell, RowKeys>& keys, const std::vector<Cel
 
 } // namespace
 
-std::map<Cell, RowKeys> rowKeys(const Side& side, std::int32_t step)
+std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records)
 {
     std::map<Cell, RowKeys> out;
-    for (const auto& [cell, tensors] : sampleTensors(side, step)) {
+    for (const auto& [cell, tensors] : sampleTensors(side, records)) {
         out.emplace(cell, keysOfCell(side, cell, tensors));
     }
     return out;
@@ -190,27 +261,50 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
 
     std::vector<std::pair<std::string, Selector>> notions = { { "content", [](const RowKeys& k) { return &k.content; } },
                                                               { "sample id", [](const RowKeys& k) { return &k.ids; } } };
+    if (haveOtherLengths(a, cellsA, b, cellsB)) {
+        notions.insert(notions.begin() + 1, { "content without padding", [](const RowKeys& k) { return &k.unpadded; } });
+    }
     for (std::size_t slot = 0; slot < 8; ++slot) { // inputs alone, labels alone: one of them may have been changed by the run
         notions.emplace_back(fmt::format("batch tensor {}", slot),
                              [slot](const RowKeys& k) { return slot < k.bySlot.size() ? &k.bySlot[slot] : nullptr; });
     }
+    // How the ranks of a side hold its rows: each its own; all the same; in groups that share.
+    enum class Hold { Own, Same, Groups };
+    struct Held {
+        Hold how;
+        std::vector<RowKey> rows;
+        std::vector<std::size_t> sharers;
+    };
+    const auto ways = [](const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const Selector& select) {
+        std::vector<Held> out;
+        if (auto own = joined(keys, cells, select)) {
+            out.push_back({ Hold::Own, std::move(*own), {} });
+        }
+        if (auto same = replicatedRows(keys, cells, select)) {
+            out.push_back({ Hold::Same, std::move(*same), {} });
+        } else if (auto groups = sharingRanks(keys, cells, select); !groups.empty()) {
+            auto rows = joined(keys, representatives(cells, groups), select);
+            out.push_back({ Hold::Groups, rows.value_or(std::vector<RowKey>()), std::move(groups) });
+        }
+        return out;
+    };
     for (const auto& [by, select] : notions) {
-        for (const bool replicatedA : { false, true }) {
-            for (const bool replicatedB : { false, true }) {
-                const auto rowsA = replicatedA ? replicatedRows(a, cellsA, select) : joined(a, cellsA, select);
-                const auto rowsB = replicatedB ? replicatedRows(b, cellsB, select) : joined(b, cellsB, select);
-                if (!rowsA || !rowsB) {
-                    continue;
-                }
-                if (auto order = matching(*rowsA, *rowsB)) {
+        auto ofA = ways(a, cellsA, select), ofB = ways(b, cellsB, select);
+        for (auto& heldA : ofA) {
+            for (auto& heldB : ofB) {
+                if (auto order = matching(heldA.rows, heldB.rows)) {
                     relation.matched = true;
-                    relation.replicatedA = replicatedA;
-                    relation.replicatedB = replicatedB;
-                    relation.rowsA = relation.rowsB = static_cast<std::int64_t>(rowsA->size());
+                    relation.replicatedA = heldA.how == Hold::Same;
+                    relation.replicatedB = heldB.how == Hold::Same;
+                    relation.sharersA = std::move(heldA.sharers);
+                    relation.sharersB = std::move(heldB.sharers);
+                    relation.rowsA = relation.rowsB = static_cast<std::int64_t>(heldA.rows.size());
                     relation.by = by;
                     if (!isIdentity(*order)) {
                         relation.order = std::move(*order);
                     }
+                    relation.positions = commonPositions(a, countedOnce(cellsA, heldA.how == Hold::Same, relation.sharersA), b,
+                                                         countedOnce(cellsB, heldB.how == Hold::Same, relation.sharersB), relation.order);
                     return relation;
                 }
             }

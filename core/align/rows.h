@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/align/side.h"
+#include "core/align/side_index.h"
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,18 +29,32 @@ struct RowKeys {
     std::vector<RowKey> content;          ///< hash over the row in every batch tensor
     std::vector<RowKey> ids;              ///< sample ids
     std::vector<std::vector<RowKey>> bySlot; ///< hash over the row in each batch tensor alone
+    std::int64_t positions = 0;           ///< dim 1 of the batch's tensors of integers; 0 if there is none
+    std::vector<std::uint8_t> kept;       ///< [rows][positions]: 1 where the row has content, 0 where it is padded; empty if unknown
+    std::vector<RowKey> unpadded;         ///< hash over what is kept of the row in every batch tensor
 };
 
-/// Row keys of every cell of a step, from its batch records, else from the root's inputs.
-std::map<Cell, RowKeys> rowKeys(const Side& side, std::int32_t step);
+/// Row keys of every cell of a step, from its batch records, else from the root's inputs. `records`: those of the step.
+std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records);
+
+/// Where the cells of the two sides are padded to other lengths: what all of them have, and keep.
+struct Positions {
+    std::int64_t length = 0;  ///< the longest; 0: all have one length, and nothing is to be done
+    bool padLeft = false;     ///< shorter ones are padded before their content
+    std::shared_ptr<const std::vector<std::uint8_t>> kept; ///< [row of A][length]: 1 where both sides have content
+};
+
+inline constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1); ///< of a rank that has no rows
 
 /// How the rows of B lie to those of A, both taken micro-step by micro-step, within one rank by rank.
 struct RowRelation {
     bool matched = false;            ///< both sides hold the same rows, each as often
     bool replicatedA = false, replicatedB = false; ///< every rank of the side holds the same rows: they count once
+    std::vector<std::size_t> sharersA, sharersB; ///< ranks hold the same rows in groups, each of which counts once: per rank index the group's number; else empty
     std::vector<std::int64_t> order; ///< row i of A is row order[i] of B; empty: the same order, or not matched
     std::int64_t rowsA = 0, rowsB = 0;
     std::string by;                  ///< "content", "sample id", "batch tensor 1"; empty if not matched
+    Positions positions;             ///< rows of other lengths
 };
 
 /// `cellsA`, `cellsB`: the cells to be joined, in joining order (micro-step by micro-step, within one rank by rank).

@@ -37,18 +37,19 @@ std::vector<std::int64_t> moved(const std::vector<std::int64_t>& indices, const 
     return out;
 }
 
-Places join(Join how, std::size_t dim, const std::vector<Places>& parts)
+Places join(const JoinLevel& level, const std::vector<Places>& parts)
 {
-    if (how != Join::Concat || parts.size() == 1) {
+    if (level.join != Join::Concat || parts.size() == 1) {
         Places out = parts.front();
         for (const auto& part : parts) { // a sum has the elements that all summands have at the same places
-            out.consistent = out.consistent && part.consistent && (how != Join::Sum || (part.indices == out.indices && part.shape == out.shape));
+            out.consistent = out.consistent && part.consistent && (level.join != Join::Sum || (part.indices == out.indices && part.shape == out.shape));
         }
         return out;
     }
+    const auto dim = static_cast<std::size_t>(level.dim);
     Places out;
     out.shape = parts.front().shape;
-    out.consistent = dim < out.shape.size();
+    out.consistent = level.dim >= 0 && dim < out.shape.size() && level.groups == 1; // of interleaved pieces no element stays where its sketch says
     for (std::size_t i = 1; i < parts.size() && out.consistent; ++i) {
         out.shape[dim] += parts[i].shape[dim];
         out.consistent = parts[i].consistent;
@@ -69,13 +70,28 @@ Places placesOf(const Assembly& assembly)
 {
     std::vector<Places> perMicro;
     for (const auto& row : assembly.parts) {
-        std::vector<Places> perRank;
+        const auto levels = joinLevels(assembly, row.size());
+        std::vector<Places> places;
         for (const auto& part : row) {
-            perRank.push_back({ part.record->shape, bundle::sampleIndices(*part.record), true });
+            places.push_back({ part.record->shape, bundle::sampleIndices(*part.record), true });
         }
-        perMicro.push_back(join(assembly.ranks, static_cast<std::size_t>(assembly.dim), perRank));
+        for (auto level = levels.rbegin(); level != levels.rend() && level->size > 0; ++level) {
+            std::vector<Places> joined;
+            for (std::size_t first = 0; first + level->size <= places.size(); first += level->size) {
+                const auto begin = places.begin() + static_cast<std::ptrdiff_t>(first);
+                joined.push_back(join(*level, { begin, begin + static_cast<std::ptrdiff_t>(level->size) }));
+            }
+            places = std::move(joined);
+        }
+        if (places.size() != 1) {
+            return { {}, {}, false };
+        }
+        perMicro.push_back(std::move(places.front()));
     }
-    Places whole = join(assembly.micros, 0, perMicro);
+    JoinLevel micros;
+    micros.join = assembly.micros;
+    Places whole = join(micros, perMicro);
+    whole.consistent = whole.consistent && whole.shape == assembly.shape; // cut or padded: the places moved
     if (whole.consistent && !assembly.order.empty() && assembly.samples > 0) {
         std::vector<std::int64_t> inverse(assembly.order.size());
         for (std::size_t i = 0; i < assembly.order.size(); ++i) {
@@ -99,6 +115,14 @@ Result<TensorSourcePtr> partSamples(const bundle::Bundle& bundle, const Part& pa
 }
 
 } // namespace
+
+/// Concatenated along every axis of its ranks: folds of the pieces add up.
+static bool isTiled(const Assembly& assembly)
+{
+    return assembly.ranks == Join::Concat && std::all_of(assembly.outer.begin(), assembly.outer.end(), [](const JoinLevel& level) {
+        return level.join == Join::Concat && !level.pieces;
+    });
+}
 
 bool isSampled(const Assembly& assembly)
 {
@@ -149,7 +173,7 @@ Result<TensorSourcePtr> openAt(const bundle::Bundle& bundle, const Assembly& ass
         }
         wanted.push_back(found->second);
     }
-    auto joined = openParts(bundle, assembly, 0, partSamples);
+    auto joined = openParts(bundle, assembly, true, partSamples);
     return joined ? gatherSource(std::move(*joined), std::move(wanted)) : joined;
 }
 
@@ -158,7 +182,7 @@ std::optional<std::uint64_t> foldOf(const Assembly& assembly)
     if (const auto* record = assembly.soleRecord()) {
         return record->globalShape.empty() || record->globalShape == record->shape ? record->fold : std::nullopt;
     }
-    if (assembly.parts.size() != 1 || assembly.ranks != Join::Concat || assembly.weight != 1 || !assembly.order.empty()) {
+    if (assembly.parts.size() != 1 || !isTiled(assembly) || assembly.weight != 1 || !assembly.order.empty()) {
         return std::nullopt;
     }
     std::uint64_t sum = 0;

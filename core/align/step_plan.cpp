@@ -60,7 +60,7 @@ std::vector<CellGroup> grouped(const RankLists& ranks, const MicroLists& micros,
     std::vector<CellGroup> groups;
     for (const auto& [ranksA, ranksB] : ranks) {
         for (const auto& [microsA, microsB] : micros) {
-            CellGroup group { ranksA, ranksB, microsA, microsB, {}, {} };
+            CellGroup group { ranksA, ranksB, microsA, microsB, {}, {}, {}, {} };
             group.rows = relateRows(a.rows, cellsOf(ranksA, microsA), b.rows, cellsOf(ranksB, microsB));
             groups.push_back(std::move(group));
         }
@@ -71,6 +71,14 @@ std::vector<CellGroup> grouped(const RankLists& ranks, const MicroLists& micros,
 bool allMatched(const std::vector<CellGroup>& groups)
 {
     return std::all_of(groups.begin(), groups.end(), [](const CellGroup& g) { return g.rows.matched; });
+}
+
+RankMesh meshFor(const PlanSide& side, const std::vector<std::size_t>& ranks, const std::vector<std::size_t>& sharers)
+{
+    if (ranks.size() < 2) {
+        return {};
+    }
+    return side.mesh.empty() && !sharers.empty() ? meshOfGroups(sharers) : side.mesh;
 }
 
 bool hasLoss(const Side& side, std::int32_t step)
@@ -99,8 +107,18 @@ std::string planText(const StepPlan& plan, bool manyRanks, bool ranksMissing, bo
         } else {
             add(fmt::format("rows matched by {}{}", rows.by, rows.order.empty() ? ", in the same order" : ", in another order"));
         }
+        if (std::any_of(plan.groups.begin(), plan.groups.end(), [](const CellGroup& g) { return g.rows.positions.length > 0; })) {
+            add("batches are padded to other lengths: compared are the positions that both sides have and that are not padding");
+        }
         if (rows.replicatedA || rows.replicatedB) {
             add(fmt::format("every rank of {} holds the same rows", rows.replicatedB ? "the candidate" : "the reference"));
+        }
+        for (const auto& [which, sharers] : { std::pair("reference", &rows.sharersA), std::pair("candidate", &rows.sharersB) }) {
+            if (!sharers->empty()) {
+                std::set<std::size_t> groups(sharers->begin(), sharers->end());
+                groups.erase(kNoGroup);
+                add(fmt::format("the ranks of the {} form {} groups that share their rows", which, groups.size()));
+            }
         }
         const auto& weights = plan.groups.front().weights;
         for (const auto& [which, side] : { std::pair("reference", &weights.a), std::pair("candidate", &weights.b) }) {
@@ -123,21 +141,21 @@ std::string planText(const StepPlan& plan, bool manyRanks, bool ranksMissing, bo
 
 } // namespace
 
-StepCells stepCells(const Side& side, std::int32_t step)
+StepCells stepCells(const Side& side, const StepRecords& records)
 {
     StepCells cells;
     std::set<std::int32_t> micros;
     for (std::size_t r = 0; r < side.ranks.size(); ++r) {
-        bool seen = false;
-        for (const auto& record : side.ranks[r]->tensors) {
-            if (record.step == step) {
-                seen = true;
-                if (record.micro != bundle::kNoMicro) {
-                    micros.insert(record.micro);
+        std::int32_t last = bundle::kNoMicro;
+        for (const auto number : records[r]) {
+            if (const auto micro = side.ranks[r]->tensors[number].micro; micro != last) {
+                last = micro;
+                if (micro != bundle::kNoMicro) {
+                    micros.insert(micro);
                 }
             }
         }
-        if (seen) {
+        if (!records[r].empty()) {
             cells.ranks.push_back(r);
         }
     }
@@ -145,13 +163,15 @@ StepCells stepCells(const Side& side, std::int32_t step)
     if (cells.micros.empty()) {
         cells.micros = { 0 };
     }
-    cells.rows = rowKeys(side, step);
+    cells.rows = rowKeys(side, records);
     return cells;
 }
 
-StepPlan planStep(const Side& a, const Side& b, std::int32_t stepA, std::int32_t stepB, const StepCells& cellsA, const StepCells& cellsB,
-                  const StepPlan* previous)
+StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* previous)
 {
+    const Side &a = sideA.side, &b = sideB.side;
+    const StepCells &cellsA = sideA.cells, &cellsB = sideB.cells;
+    const std::int32_t stepA = sideA.step, stepB = sideB.step;
     const RankLists rankWise = rankByRank(a, b, cellsA, cellsB), rankJoined { { cellsA.ranks, cellsB.ranks } };
     const bool worlds = !rankWise.empty(), micros = cellsA.micros.size() == cellsB.micros.size();
     const MicroLists microWise = micros ? oneByOne(cellsA.micros, cellsB.micros) : MicroLists(), microJoined { { cellsA.micros, cellsB.micros } };
@@ -184,6 +204,8 @@ StepPlan planStep(const Side& a, const Side& b, std::int32_t stepA, std::int32_t
     }
     for (std::size_t i = 0; i < plan.groups.size(); ++i) {
         auto& group = plan.groups[i];
+        group.meshA = meshFor(sideA, group.ranksA, group.rows.sharersA);
+        group.meshB = meshFor(sideB, group.ranksB, group.rows.sharersB);
         std::optional<LossWeights> fallback;
         if (previous && i < previous->groups.size() && previous->groups[i].ranksA.size() == group.ranksA.size()
             && previous->groups[i].ranksB.size() == group.ranksB.size() && previous->groups[i].microsA.size() == group.microsA.size()

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnose/measurement.h"
 
+#include "core/align/positions.h"
 #include "core/align/samples.h"
 #include "core/bundle/sketch.h"
 #include "core/tensor/composed_sources.h"
@@ -256,7 +257,8 @@ Result<LaneTensors> Measurer::tensors(const Pair& pair, const Lane& lane) const
     if (!a || !b) {
         return tl::unexpected(a ? b.error() : a.error());
     }
-    return LaneTensors { std::move(*a), std::move(*b), ofUpdate };
+    const auto kept = places ? nullptr : align::keptMask(lane);
+    return LaneTensors { align::keptOnly(std::move(*a), kept), align::keptOnly(std::move(*b), kept), ofUpdate };
 }
 
 Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane, std::stop_token stop) const
@@ -288,7 +290,8 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
     }
     metrics::MeasureOptions options;
     options.percentiles = m_options.percentiles;
-    auto plain = metrics::measure(**a, **b, options, stop);
+    const auto kept = places ? nullptr : align::keptMask(lane);
+    auto plain = kept ? metrics::measureMasked(**a, **b, *kept, options, stop) : metrics::measure(**a, **b, options, stop);
     if (!plain) {
         return tl::unexpected(plain.error());
     }

@@ -3,6 +3,7 @@
 #include "core/report/json_report.h"
 
 #include "core/report/sentence.h"
+#include "core/report/unmatched.h"
 
 #include <algorithm>
 #include <cmath>
@@ -123,6 +124,9 @@ Json pairJson(const compare::Snapshot& comparison, std::size_t index)
     Json out { { "id", pair.id } };
     out.update(keyJson(pair));
     out["rule"] = align::name(pair.rule);
+    if (!pair.mappedBy.empty()) {
+        out["mapped_by"] = pair.mappedBy;
+    }
     out["assembly"] = pair.assembly;
     out["guess"] = pair.guess;
     out["severity"] = diagnose::name(result.severity);
@@ -275,6 +279,7 @@ Json jsonReport(const compare::Snapshot& comparison)
             pairs.push_back(pairJson(comparison, i));
         }
     }
+    out["unmatched_details"] = unmatchedJson(alignment);
     out["curves"] = curvesJson(outcome.curves);
     out["coverage"] = coverageJson(alignment);
     out["context"] = structure.context ? contextJson(*structure.context) : Json(nullptr);

@@ -5,6 +5,7 @@
 #include "core/bundle/sketch.h"
 #include "core/report/sentence.h"
 #include "core/report/terminal.h"
+#include "core/report/unmatched.h"
 
 #include <algorithm>
 #include <cmath>
@@ -399,6 +400,7 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
     }
     out += forkText(comparison, options);
     out += pairsText(comparison, options);
+    out += unmatchedText(comparison, options);
     out += contextText(comparison, options);
     out += notesText(comparison, options);
     return out;

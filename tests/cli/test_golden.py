@@ -28,6 +28,7 @@ CASES = {
     "compare-fault": ("compare", *FAULT),
     # sides and options
     "compare-itself": ("compare", HAND, HAND),
+    "ranks-ddp2": ("ranks", f"{SAMPLES}/sumloss-ddp2.forkpoint"),
     "compare-ranks": ("compare", f"{SAMPLES}/healthy-ddp2.forkpoint@0", f"{SAMPLES}/healthy-ddp2.forkpoint@1"),
     "compare-one-rank-of-two": ("compare", HEALTHY[0], f"{HEALTHY[1]}@1"),
     "compare-swapped": ("compare", *SUM_LOSS[::-1]),
@@ -61,6 +62,8 @@ CASES = {
     "help": ("--help",),
     "help-compare": ("compare", "--help"),
     "help-curves": ("curves", "--help"),
+    "help-ranks": ("ranks", "--help"),
+    "help-extract": ("extract", "--help"),
     "help-record": ("record", "--help"),
     "help-info": ("info", "--help"),
     "help-verify": ("verify", "--help"),

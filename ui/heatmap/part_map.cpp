@@ -17,7 +17,7 @@ std::int64_t lengthOf(const Part& part, std::size_t dim)
 
 bool joinsRanks(const Assembly& assembly)
 {
-    return assembly.ranks == Join::Concat && !assembly.parts.empty() && assembly.parts.front().size() > 1 && assembly.dim >= 0;
+    return assembly.ranks == Join::Concat && assembly.outer.empty() && !assembly.parts.empty() && assembly.parts.front().size() > 1 && assembly.dim >= 0;
 }
 
 bool joinsMicros(const Assembly& assembly) { return assembly.micros == Join::Concat && assembly.parts.size() > 1; }
@@ -147,7 +147,7 @@ PartPlace placeOf(const Assembly& assembly, std::vector<std::int64_t> index)
         }
     }
     const auto& part = row[rank];
-    if (assembly.ranks != Join::Sum || row.size() == 1) {
+    if ((assembly.ranks != Join::Sum && assembly.outer.empty()) || row.size() == 1) {
         place.rank = part.rank->rank;
     }
     place.weighted = assembly.weight != 1;

@@ -150,6 +150,8 @@ QString kindWord(bundle::Kind kind)
 QString ruleWord(align::Rule rule)
 {
     switch (rule) {
+    case align::Rule::Mapped:
+        return Words::tr("mapped");
     case align::Rule::Exact:
         return Words::tr("same name");
     case align::Rule::Normalised:
@@ -168,6 +170,9 @@ QString ruleSentence(const align::Pair& pair)
 {
     QString text;
     switch (pair.rule) {
+    case align::Rule::Mapped:
+        text = Words::tr("The mapping that you gave says so (%1).").arg(QString::fromStdString(pair.mappedBy));
+        break;
     case align::Rule::Exact:
         text = Words::tr("Both runs use the same name.");
         break;

@@ -30,9 +30,16 @@ std::vector<Cell> cells(std::size_t ranks, std::int32_t micros = 1)
     return out;
 }
 
+std::map<Cell, RowKeys> keysOf(const Side& side, std::int32_t step)
+{
+    const auto index = indexOf(side);
+    const auto found = index->steps.find(step);
+    return rowKeys(side, found == index->steps.end() ? StepRecords(side.ranks.size()) : found->second);
+}
+
 RowRelation related(RecordedRun& a, const std::vector<Cell>& cellsA, RecordedRun& b, const std::vector<Cell>& cellsB)
 {
-    return relateRows(rowKeys(a.side(), 0), cellsA, rowKeys(b.side(), 0), cellsB);
+    return relateRows(keysOf(a.side(), 0), cellsA, keysOf(b.side(), 0), cellsB);
 }
 
 RowRelation relatedRanks(RecordedRun& a, std::size_t ranksA, RecordedRun& b, std::size_t ranksB)
@@ -73,7 +80,7 @@ TEST(Rows, AShapeThatTheBytesDoNotBearOutTakesNoMemory)
         std::ofstream(index) << text;
         const auto bundle = bundle::Bundle::open(run.path());
         ASSERT_TRUE(bundle) << bundle.error().text();
-        const auto keys = rowKeys(Side::whole(*bundle), 0);
+        const auto keys = keysOf(Side::whole(*bundle), 0);
         for (const auto& [cell, key] : keys) {
             EXPECT_TRUE(key.content.empty()) << shape;
         }
@@ -285,7 +292,7 @@ TEST(Rows, WithoutAnyOfThemNothingIsKnown)
     RecordedRun a("a"), b("b");
     a.rank().start("fc.weight", f32({ 1 }, { 1 }));
     b.rank().start("fc.weight", f32({ 1 }, { 1 }));
-    EXPECT_TRUE(rowKeys(a.side(), 0).empty());
+    EXPECT_TRUE(keysOf(a.side(), 0).empty());
     const auto rows = relatedRanks(a, 1, b, 1);
     EXPECT_FALSE(rows.matched);
     EXPECT_EQ(rows.rowsA, 0);
@@ -296,9 +303,9 @@ TEST(Rows, OnlyTheStepAskedFor)
     RecordedRun a("a");
     a.rank().step(0).batch(f32({ 2, 1 }, { 1, 2 })).step(1).batch(f32({ 3, 1 }, { 3, 4, 5 }));
     const auto side = a.side();
-    EXPECT_EQ(rowKeys(side, 0).at({ 0, 0 }).rows, 2);
-    EXPECT_EQ(rowKeys(side, 1).at({ 0, 0 }).rows, 3);
-    EXPECT_TRUE(rowKeys(side, 2).empty());
+    EXPECT_EQ(keysOf(side, 0).at({ 0, 0 }).rows, 2);
+    EXPECT_EQ(keysOf(side, 1).at({ 0, 0 }).rows, 3);
+    EXPECT_TRUE(keysOf(side, 2).empty());
 }
 
 TEST(Rows, ABatchWithoutRowsIsEmpty)
@@ -317,7 +324,7 @@ TEST(Rows, BytesThatCannotBeReadLeaveTheSampleIds)
     b.rank().batch(f32({ 2, 1 }, { 2, 1 }), { .sampleIds = { 6, 5 } });
     const auto sideA = a.side(), sideB = b.side();
     std::filesystem::resize_file(b.path() / "rank00000" / "tensors-0000.bin", 0);
-    const auto rows = relateRows(rowKeys(sideA, 0), cells(1), rowKeys(sideB, 0), cells(1));
+    const auto rows = relateRows(keysOf(sideA, 0), cells(1), keysOf(sideB, 0), cells(1));
     EXPECT_TRUE(rows.matched);
     EXPECT_EQ(rows.by, "sample id");
 }
