@@ -50,6 +50,7 @@ import math
 import os
 import platform
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -328,6 +329,7 @@ class Options:
             out = "%s.attempt%d.forkpoint" % (out[:-len(".forkpoint")], self.attempt)
         self.out, self.level, self.overwrite, self.run_id = out, level, overwrite, run_id
         self.noise, self.plan = bool(noise), bool(plan)
+        self.launch = None                 # the words of a command that records the same with torch.compile switched off
         self.name = name or os.path.basename(out)[:-len(".forkpoint")]
         self.selection = Selection(steps, **selection)
         if self.plan and self.selection.like:
@@ -339,17 +341,19 @@ class Options:
 
     def to_json(self):
         return json.dumps({"out": self.out, "level": self.level, "name": self.name, "run_id": self.run_id, "noise": self.noise, "plan": self.plan,
-                           "attempt": self.attempt, "recorder": os.path.abspath(__file__), "selection": self.selection.to_json()})
+                           "launch": self.launch, "attempt": self.attempt, "recorder": os.path.abspath(__file__), "selection": self.selection.to_json()})
 
     @classmethod
     def from_json(cls, text):
         values = json.loads(text)
-        selection = values.pop("selection")
+        selection, launch = values.pop("selection"), values.pop("launch")
         restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0) != values["attempt"]
         if restarted:                      # the launcher's folder name belongs to the attempt that it was made for
-            return cls(values["out"], level=values["level"], run_id=values["run_id"], noise=values["noise"], plan=values["plan"], **selection)
-        options = cls.__new__(cls)
-        options.__dict__.update(values, overwrite=False, selection=Selection(**selection))
+            options = cls(values["out"], level=values["level"], run_id=values["run_id"], noise=values["noise"], plan=values["plan"], **selection)
+        else:
+            options = cls.__new__(cls)
+            options.__dict__.update(values, overwrite=False, selection=Selection(**selection))
+        options.launch = launch
         return options
 
 
@@ -546,6 +550,15 @@ def local_of(tensor):
     return tensor
 
 
+def has_memory(tensor):
+    """Whether a strided tensor's elements are there: storages are freed by resize_(0), and tensors remain."""
+    if not tensor.numel():
+        return True
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+    last = tensor.storage_offset() + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return storage.data_ptr() != 0 and (last + 1) * tensor.element_size() <= storage.nbytes()
+
+
 def on_host(tensor):
     """(contiguous dense CPU tensor with the local values, None), or (None, why that is not possible). May share memory with `tensor`."""
     try:
@@ -562,14 +575,13 @@ def on_host(tensor):
             return None, "quantized and nested tensors are not recorded"
         if tensor.layout != torch.strided:
             tensor = tensor.to_dense()
+        if not has_memory(tensor):
+            return None, "its storage was freed"
         if tensor.is_complex():
             tensor = tensor.resolve_conj()
         if tensor.is_neg():
             tensor = tensor.resolve_neg()
-        tensor = tensor.cpu().contiguous()
-        if tensor.numel() and not tensor.data_ptr():
-            return None, "%s has no storage" % kind
-        return tensor, None
+        return tensor.cpu().contiguous(), None
     except Exception as error:
         return None, "%s: %s" % (type(error).__name__, error)
 
@@ -728,15 +740,14 @@ def looked_at(host, piece):
     folded = piece is not None and piece.start is not None
     floating = str(host.dtype).replace("torch.", "") in FLOAT_LAYOUT
     low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
-    weights, products = fold_weights(), torch.empty(min(BLOCK, words.numel()), dtype=torch.int64, device="cpu") if folded else None
+    weights, wide = fold_weights(), torch.empty(min(BLOCK, words.numel()), dtype=torch.int64, device="cpu") if folded else None
     position, begin = (piece.start if folded else 0) * per_element, 0
     while begin < count and (folded or floating):
         place = position % BLOCK
         length = min(count - begin, (BLOCK - place) // per_element)
-        if folded:                                                # into memory that is there: allocating costs as much as multiplying
-            part = products[:length * per_element].copy_(words[begin * per_element:(begin + length) * per_element])
-            part *= weights[place:place + length * per_element]
-            fold += part.sum().item() * (mix((1 << 32) + position // BLOCK) | 1)
+        if folded:
+            part = wide[:length * per_element].copy_(words[begin * per_element:(begin + length) * per_element])
+            fold += torch.dot(part, weights[place:place + length * per_element]).item() * (mix((1 << 32) + position // BLOCK) | 1)
         if floating:
             values = flat[begin:begin + length]
             values = values if values.element_size() >= 4 else values.float()
@@ -769,7 +780,7 @@ def version_of(tensor):
 def checksum_of(tensor):
     """The sum of a contiguous tensor's bits, which costs a tenth of its fold; None where the memory cannot be read so."""
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or not tensor.is_contiguous() or tensor.is_complex() or tensor.is_neg() \
-            or tensor.is_quantized or not tensor.numel() or not tensor.data_ptr():
+            or tensor.is_quantized or not tensor.numel() or not has_memory(tensor):
         return None
     flat = tensor.detach().view(-1)
     if flat.numel() * flat.element_size() % 8 == 0 and flat.storage_offset() * flat.element_size() % 8 == 0:
@@ -1656,6 +1667,7 @@ class Session:
         self.step_began, self.recorded_seconds = time.perf_counter(), 0.0
         self.triggers, self.history, self.scaling = [], collections.defaultdict(lambda: collections.deque(maxlen=64)), False
         self.ring = collections.deque(maxlen=max(1, self.selection.ring))         # (step, what would have been written)
+        self.watched = {}                                         # signal -> (our handler, the one before)
         self.sources = Sources()
         self.names, self.flow, self.batches, self.values = Names(self.sources), Flow(), Batches(), Values()
         self.local, self.lock = Local(), threading.RLock()
@@ -1665,6 +1677,7 @@ class Session:
         self.rank, self.world = 0, 1
         self.missed = collections.Counter()                       # (what, why) -> how often
         self.calls_run = self.calls_recorded = self.evaluations = 0
+        self.compiled = {}                                        # path of a compiled module -> [calls, modules inside]
         self.error = None
 
         self.step, self.micro, self.micro_done = 0, 0, False
@@ -1895,6 +1908,11 @@ class Session:
         value["coverage"] = {"calls": self.calls_run, "calls_seen": self.calls_recorded, "evaluation": self.evaluations,
                              "tensors": self.writer.tensors, "bytes": self.writer.position, "not_observed": missing,
                              "cost_seconds": round(self.cost, 6)}
+        if self.compiled:
+            value["coverage"]["compiled"] = [{"module": path, "calls": calls, "modules": inside} for path, (calls, inside) in self.compiled.items()]
+            value["coverage"]["eager_twin"] = self.eager_twin()
+        if self.values.changed_unseen:
+            value["coverage"]["changed_unseen"] = self.values.changed_unseen
         self.writer.rank_json(value)
 
     @staticmethod
@@ -1957,19 +1975,46 @@ class Session:
         missing = self.calls_run - self.calls_recorded
         if missing:
             parts.append("%d of %d module calls were not seen whole" % (missing, self.calls_run))
+        if self.evaluations:
+            parts.append("%d evaluation calls were left out" % self.evaluations)
+        if self.values.changed_unseen:
+            parts.append("%d tensors were changed behind autograd's back after they had been recorded" % self.values.changed_unseen)
+        if self.compiled:
+            calls, inside = (sum(region[place] for region in self.compiled.values()) for place in (0, 1))
+            parts.append("%d calls of compiled modules hide the %d modules inside; to see them, record the eager twin: %s"
+                         % (calls, inside, self.eager_twin()))
         if self.missed:
             parts.append("not observed: " + "; ".join(sorted({what for what, _ in self.missed})[:3])
                          + (" and more: see rank.json" if len(self.missed) > 3 else ""))
         return "; ".join(parts)
+
+    def eager_twin(self):
+        """The command that records the same run with torch.compile switched off."""
+        if not self.options.launch:
+            return "the same script with TORCHDYNAMO_DISABLE=1 in its environment"
+        return "TORCHDYNAMO_DISABLE=1 " + " ".join(shlex.quote(word) for word in self.masker.arguments(self.options.launch))
+
+    def before_fork(self):
+        """A signal for the child that arrives before after_fork() would be taken for the parent's: they share the pipe."""
+        if self.watched:
+            self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, self.watched)
+
+    def after_fork_in_parent(self):
+        if self.watched:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
     def after_fork(self):
         """In a forked child: the files belong to the parent."""
         self.lock = threading.RLock()
         if self.writer is not None:
             self.dead = True
-            if self.selection.ring:                               # a signal here is no message for the parent
-                with contextlib.suppress(ValueError, OSError):
-                    signal.set_wakeup_fd(-1)
+        if self.watched:                                          # a signal here is no message for the parent, and ends the child as ever
+            with contextlib.suppress(ValueError, OSError):
+                signal.set_wakeup_fd(-1)
+                for number, (handler, before) in self.watched.items():
+                    if signal.getsignal(number) is handler:
+                        signal.signal(number, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
     # -- the flight recorder
 
@@ -2014,36 +2059,54 @@ class Session:
         return middle - BAND_WIDTH * spread, middle + BAND_WIDTH * spread
 
     def watch_signals(self):
-        """SIGUSR1 asks for the ring. A thread does it, because the main thread may hang in a collective and run no handler."""
+        """SIGUSR1 asks for the ring, and SIGTERM is its last chance. A thread does it, because the main thread may hang in a collective and run
+        no handler. A script that handles SIGTERM itself ends as it wants to."""
         if not self.selection.ring or not hasattr(signal, "SIGUSR1") or threading.current_thread() is not threading.main_thread():
             return
         receive, send = os.pipe()
         os.set_blocking(send, False)
-        before = signal.getsignal(signal.SIGUSR1)
+        before, ends = signal.getsignal(signal.SIGUSR1), signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
         former = signal.set_wakeup_fd(send, warn_on_full_buffer=False)
         if former != -1:                                          # the script's event loop has it: the handler must do
             signal.set_wakeup_fd(former, warn_on_full_buffer=False)
         ref, owner = weakref.ref(self), os.getpid()
 
-        def asked():
+        def asked(number):
             session = ref()
-            if session is not None and not session.dead and os.getpid() == owner:
+            if os.getpid() == owner and number == signal.SIGTERM:
+                try:
+                    # The main thread may hang for good while it holds the lock: without the ring then.
+                    if session is not None and not session.dead and session.lock.acquire(timeout=5):
+                        session.pull_trigger("SIGTERM")
+                        session.error = session.error or "SIGTERM"
+                        session.write_rank("failed")
+                finally:                                          # die of it, as without a recorder; only the main thread may use signal()
+                    ctypes.CDLL(None).signal(int(signal.SIGTERM), None)
+                    os.kill(owner, signal.SIGTERM)
+            elif session is not None and not session.dead and os.getpid() == owner:
                 with session.lock:
                     session.pull_trigger("SIGUSR1")
 
         def handler(number, frame):
             if former != -1:
-                threading.Thread(target=asked, daemon=True).start()
-            if callable(before):
+                threading.Thread(target=asked, args=(number,), daemon=True).start()
+            if number == signal.SIGUSR1 and callable(before):
                 before(number, frame)
+            session = ref()
+            if number == signal.SIGTERM and session is not None and not session.local.busy:
+                time.sleep(10)                                    # the script goes no further; the thread ends the process
 
         def wait():
             while True:
-                number = os.read(receive, 1)
-                if number == bytes([signal.SIGUSR1]):
-                    asked()
+                number = os.read(receive, 1)[0]
+                if number == signal.SIGUSR1 or number == signal.SIGTERM and signal.getsignal(number) is handler:
+                    asked(number)
 
-        signal.signal(signal.SIGUSR1, handler)
+        self.watched[signal.SIGUSR1] = (handler, before)
+        if ends:
+            self.watched[signal.SIGTERM] = (handler, signal.SIG_DFL)
+        for number in self.watched:
+            signal.signal(number, handler)
         if former == -1:
             threading.Thread(target=wait, name="forkpoint signals", daemon=True).start()
 
@@ -2119,7 +2182,8 @@ class Session:
             placement = [{"axis": "dp", "type": "replicate"}] + placement
         if kind == "optimizer_state" and tensor.dim() == 0:
             placement = [place for place in placement if place["type"] != "shard"]
-        return self.put(tensor, phase, kind, parameter.module, micro=micro, param=parameter.name, slot=slot, placement=placement or None, unless=unless)
+        return self.put(tensor, phase, kind, parameter.module, micro=micro, param=parameter.name, slot=slot, placement=placement or None,
+                        unless=unless)
 
     def placement_of(self, name):
         return [placement for pattern, placement in self.declared if fnmatch.fnmatchcase(name, pattern)]
@@ -2397,6 +2461,9 @@ class Session:
     def leave(self, frame, output):
         if frame.skipped or not frame.recorded or not self.recording:
             return
+        if is_compiled(frame.module):
+            region = self.compiled.setdefault(normalised(frame.path), [0, sum(1 for _ in frame.module.modules()) - 1])
+            region[0] += 1
         if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
             inputs, frame.deferred = frame.deferred, None
             self.open_call(frame, inputs)
@@ -2494,8 +2561,7 @@ class Session:
         """What to enter around an outermost module call, a loss function or backward, so that its operators are seen."""
         if self.options.level != "op" or self.mode != "selected" or self.writer is None or self.dead or self.local.operators:
             return contextlib.nullcontext()
-        if outermost is not None and any(type(m).__name__ == "OptimizedModule" or getattr(m, "_compiled_call_impl", None) is not None
-                                         for m in outermost.modules()):
+        if outermost is not None and any(is_compiled(m) for m in outermost.modules()):
             self.miss("operators of compiled modules", "a compiler that is watched compiles nothing")
             return contextlib.nullcontext()
         return self.watched_operators()
@@ -2572,13 +2638,18 @@ class Session:
     # -- backward
 
     @guarded
-    def enter_backward(self, tensors):
-        """The outermost call of the autograd engine: its roots are the loss."""
+    def enter_backward(self, tensors, gradients=None):
+        """The outermost call of the autograd engine: its roots are the loss, unless one comes with a gradient and is what a module returned: a
+        pipeline's stage has sent it on."""
         self.advance()
         self.become_rank()
         if self.dead or self.capturing():
             return
-        roots = [root for root in ([tensors] if isinstance(tensors, torch.Tensor) else tensors) if isinstance(root, torch.Tensor)]   # or edges
+        roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        gradients = [gradients] if isinstance(gradients, torch.Tensor) else gradients
+        if gradients is not None:
+            gradients = [gradient for root, gradient in zip(roots, gradients) if isinstance(root, torch.Tensor)]
+        roots = [root for root in roots if isinstance(root, torch.Tensor)]       # or edges of the graph
         if self.recording:
             self.start()
         self.put_batches(self.batches.consumed_by_loss())
@@ -2588,8 +2659,9 @@ class Session:
                               source=self.sources.caller())
         for number, root in enumerate(roots):
             name = "loss#%d" % number if number else "loss"
-            if self.in_chunk and root.numel() > 1:
-                continue                                          # what a pipeline's stage sends on is no loss
+            given = self.in_chunk or gradients is not None and gradients[number] is not None
+            if given and root.numel() > 1 and (self.in_chunk or any(direct for _, direct in self.flow.sources(root))):
+                continue
             if self.recording:
                 self.put(root, "forward", "output", name)
                 self.put_edges(root, name, 0, "")
@@ -2605,7 +2677,34 @@ class Session:
             for parameter, gradient in self.gradients.values():
                 self.put_gradient(parameter, gradient)
             self.put_lost_views()
+            self.put_fused()
         self.micro_done = not self.in_chunk
+
+    def differentiated(self, inputs):
+        """The [(place, Parameter)] that torch.autograd.grad is asked for, if it stands for a backward: it is asked for parameters."""
+        inputs = [inputs] if isinstance(inputs, torch.Tensor) else inputs if isinstance(inputs, (list, tuple)) else ()
+        found = [(place, self.names.parameter(tensor)) for place, tensor in enumerate(inputs) if isinstance(tensor, torch.nn.Parameter)]
+        return [(place, parameter) for place, parameter in found if parameter is not None]
+
+    @guarded
+    def gradients_taken(self, wanted, gradients):
+        """torch.autograd.grad has returned; older versions run no hooks of the tensors that it is asked for."""
+        if not self.recording:
+            return
+        for place, parameter in wanted:
+            if gradients[place] is not None and parameter.full_name not in self.gradients_seen and parameter.full_name not in self.gradients:
+                self.put_gradient(parameter, gradients[place])
+
+    def fused(self):
+        """[(tensor, Parameter)] whose gradients a fused kernel adds to `main_grad`, as Megatron-LM's parameters have it."""
+        return [(entry.ref(), entry) for entry in list(self.names.parameters.values())
+                if entry.ref() is not None and isinstance(getattr(entry.ref(), "main_grad", None), torch.Tensor)]
+
+    def put_fused(self):
+        for tensor, parameter in self.fused():
+            if tensor.requires_grad and parameter.full_name not in self.gradients_seen:
+                self.gradients_seen.add(parameter.full_name)
+                self.put(tensor, "backward", "grad", parameter.module, param=parameter.name, missing="accumulated elsewhere: in main_grad")
 
     @guarded
     def output_gradients(self, gradients, outputs):
@@ -2637,6 +2736,8 @@ class Session:
         if not self.recording or not self.in_backward or self.in_grad or self.capturing():
             return
         key = parameter.full_name
+        if getattr(parameter.ref(), "grad_added_to_main_grad", False):
+            return                                                # a stand-in without values: put_fused() says so
         if self.reentrant or self.in_backward > 1:
             part, why = on_host(gradient)                         # on the host: the device's memory is the training's
             if key in self.gradients_seen or why:
@@ -2704,6 +2805,12 @@ class Session:
             parameter = self.names.parameter(tensor)
             if parameter is not None:
                 self.reduce(tensor, parameter)
+        self.reduce_fused()
+
+    def reduce_fused(self):
+        for tensor, parameter in self.fused():
+            if parameter not in self.reduced:
+                self.reduced[parameter] = self.put_parameter(tensor.main_grad, parameter, "reduce", "grad")
 
     def reduce(self, tensor, parameter):
         """The gradient as clipping or the optimizer first sees it; once per step."""
@@ -2750,6 +2857,7 @@ class Session:
             return
         self.release_held()
         owned = self.parameters_of(optimizer, number)
+        self.reduce_fused()
         before = [(tensor, parameter, self.reduce(tensor, parameter)) for tensor, parameter in owned]
         for tensor, parameter, fresh in before:
             if tensor.grad is not None and not fresh:
@@ -2845,6 +2953,11 @@ class Session:
     @guarded
     def user_placement(self, pattern, placement):
         self.declared.append((pattern, placement))
+
+
+def is_compiled(module):
+    """Whether a call of it runs what torch.compile has made of it: modules inside are not called."""
+    return type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None
 
 
 def readable_size(size):
@@ -3227,6 +3340,20 @@ class Patches:
     def autograd(self):
         session = self.session
 
+        def observed(run, tensors, gradients, after=None):
+            """Run the engine as an outermost backward."""
+            session.enter_backward(tensors, gradients)
+            session.in_backward += 1
+            try:
+                with session.operators_around(None):
+                    result = run()
+            finally:
+                session.in_backward -= 1
+                if after is not None and sys.exc_info()[0] is None:
+                    after(result)
+                session.leave_backward()
+            return result
+
         def make_backward(original):
             def backward(tensors, *args, **kwargs):
                 if session.dead:
@@ -3239,22 +3366,19 @@ class Patches:
                         session.in_backward -= 1
                 if not isinstance(tensors, torch.Tensor):
                     tensors = list(tensors)
-                session.enter_backward(tensors)
-                session.in_backward += 1
-                try:
-                    with session.operators_around(None):
-                        return original(tensors, *args, **kwargs)
-                finally:
-                    session.in_backward -= 1
-                    session.leave_backward()
+                return observed(lambda: original(tensors, *args, **kwargs), tensors, args[0] if args else kwargs.get("grad_tensors"))
             return backward
 
         def make_grad(original):
             def grad(*args, **kwargs):
-                outputs = args[0] if args else kwargs.get("outputs")
+                outputs, inputs, gradients, _, create_graph = (args + (None,) * 5)[:5]
+                outputs, inputs, gradients = kwargs.get("outputs", outputs), kwargs.get("inputs", inputs), kwargs.get("grad_outputs", gradients)
                 real = all(type(tensor) is torch.Tensor for _, tensor in tensors_in(outputs))      # compilers trace with tensors of their own
                 if session.recording and not session.in_backward and not session.dead and real:
-                    session.miss("gradients taken by torch.autograd.grad", "only backward is observed")
+                    wanted = [] if kwargs.get("create_graph", create_graph) else session.differentiated(inputs)
+                    if wanted and isinstance(outputs, (torch.Tensor, list, tuple)):
+                        return observed(lambda: original(*args, **kwargs), outputs, gradients, lambda found: session.gradients_taken(wanted, found))
+                    session.miss("gradients taken by torch.autograd.grad", "those of parameters are observed, unless they are differentiated again")
                 session.in_grad += 1
                 try:
                     return original(*args, **kwargs)
@@ -3264,6 +3388,19 @@ class Patches:
 
         self.replace_function(torch.autograd, "backward", make_backward)  # Tensor.backward looks it up there
         self.replace_function(torch.autograd, "grad", make_grad)
+
+        # Pipelines that are written by hand call the engine itself (Megatron-LM does, to skip a check of shapes).
+        engine = torch.autograd.Variable._execution_engine
+
+        class Engine(type(engine)):
+            def run_backward(self, *args, **kwargs):
+                if session.dead or session.in_backward or session.in_grad or not kwargs.get("accumulate_grad"):
+                    return super().run_backward(*args, **kwargs)
+                tensors, gradients = (args + (None, None))[:2]
+                return observed(lambda: super(Engine, self).run_backward(*args, **kwargs), kwargs.get("tensors", tensors),
+                                kwargs.get("grad_tensors", gradients))
+
+        self.replace(torch.autograd.Variable, "_execution_engine", Engine())
 
     def optimizers(self):
         session, patches, base = self.session, self, torch.optim.Optimizer
@@ -3480,7 +3617,7 @@ def install(options):
     active.patches = Patches(active)
     active.patches.install()
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=active.after_fork)
+        os.register_at_fork(before=active.before_fork, after_in_parent=active.after_fork_in_parent, after_in_child=active.after_fork)
     return active
 
 
@@ -4045,6 +4182,9 @@ def main(argv=None):
         steps = given.steps or ("none" if given.ring or given.every else "0:3")
         options = Options(given.out, steps, given.level, given.name, given.overwrite, noise=given.noise, plan=given.plan,
                           **{name: getattr(given, name) for name in Selection.OPTIONS if name != "steps"})
+        before = {"script": [], "module": ["-m"], "command": ["--"]}[kind]
+        twin = re.sub(r"(\.forkpoint)?/*$", "-eager", given.out, count=1)
+        options.launch = ["python3", os.path.basename(__file__)] + own + ["--out", twin] + before + rest
         if not options.plan:
             claim_output(options)
         if kind == "command":
