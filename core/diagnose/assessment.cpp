@@ -31,13 +31,19 @@ double magnitude(const metrics::SideStatistics& side)
     return std::max(std::abs(side.min), std::abs(side.max));
 }
 
+/// A narrower type that holds all values of a side tells where they came from, unless they are one value: that may be a round number.
+bool isEvidence(const metrics::SideStatistics& side)
+{
+    return side.narrowest && side.min != side.max;
+}
+
 /// The narrowest type that can have computed both sides: the declared one, or a narrower one that holds every value of both.
 double ownRoundoff(const Pair& pair, const PairResult& result)
 {
     double u = std::max(unitRoundoff(pair.dtypeA), unitRoundoff(pair.dtypeB));
     for (const auto& lane : result.lanes) {
         const auto& s = lane.statistics;
-        if (!lane.ofUpdate && s.bitEqual != s.count && s.count >= kEnoughToTell && s.a.narrowest && s.b.narrowest) {
+        if (!lane.ofUpdate && s.bitEqual != s.count && s.count >= kEnoughToTell && isEvidence(s.a) && isEvidence(s.b)) {
             u = std::max(u, std::min(unitRoundoff(*s.a.narrowest), unitRoundoff(*s.b.narrowest)));
         }
     }

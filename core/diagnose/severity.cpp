@@ -30,6 +30,12 @@ bool isStructured(const metrics::PairStatistics& s, double unitRoundoff)
     return factor || bias;
 }
 
+/// A difference well above the floor that one factor explains to within it: no rounding does that, however wide the floor of a half type is.
+bool isAFactor(const metrics::PairStatistics& s, double error, double floor, double norm)
+{
+    return s.finite >= kEnoughElements && error > kEffectMargin * floor && s.scaleResidual * s.normB <= floor * norm;
+}
+
 } // namespace
 
 std::string_view name(Severity severity)
@@ -82,7 +88,7 @@ Judgement judge(const metrics::PairStatistics& s, double unitRoundoff, double fl
     const double largest = std::max({ magnitude(s.a), magnitude(s.b), scale.largest });
     const double elementLimit = std::max(kElementMargin * floor * largest, measuredMaxAbs);
     out.ratio = std::max(out.error / floor, elementLimit > 0 ? s.maxAbs.value / elementLimit : 0);
-    if (out.ratio > kDrift) {
+    if (out.ratio > kDrift || isAFactor(s, out.error, floor, norm)) {
         out.severity = Severity::Divergent;
     } else if (out.ratio > 1) {
         out.severity = Severity::Drift;

@@ -35,6 +35,7 @@ import atexit
 import builtins
 import collections
 import collections.abc
+import concurrent.futures
 import contextlib
 import ctypes
 import datetime
@@ -49,6 +50,7 @@ import math
 import os
 import platform
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -78,6 +80,7 @@ PENDING_BYTES = 256 << 20
 MAX_TRIGGERS = 8               # how often the flight recorder writes
 BAND_VALUES, BAND_WIDTH = 20, 10
 MAX_WALK = 5000                # autograd nodes visited to find the producers of one tensor
+PARALLEL_BYTES = 1 << 20       # from here on a tensor is written and hashed at the same time
 MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors
 
 torch = None                   # set by install(): this file is read before the script imports PyTorch
@@ -326,6 +329,7 @@ class Options:
             out = "%s.attempt%d.forkpoint" % (out[:-len(".forkpoint")], self.attempt)
         self.out, self.level, self.overwrite, self.run_id = out, level, overwrite, run_id
         self.noise, self.plan = bool(noise), bool(plan)
+        self.launch = None                 # the words of a command that records the same with torch.compile switched off
         self.name = name or os.path.basename(out)[:-len(".forkpoint")]
         self.selection = Selection(steps, **selection)
         if self.plan and self.selection.like:
@@ -337,17 +341,19 @@ class Options:
 
     def to_json(self):
         return json.dumps({"out": self.out, "level": self.level, "name": self.name, "run_id": self.run_id, "noise": self.noise, "plan": self.plan,
-                           "attempt": self.attempt, "recorder": os.path.abspath(__file__), "selection": self.selection.to_json()})
+                           "launch": self.launch, "attempt": self.attempt, "recorder": os.path.abspath(__file__), "selection": self.selection.to_json()})
 
     @classmethod
     def from_json(cls, text):
         values = json.loads(text)
-        selection = values.pop("selection")
+        selection, launch = values.pop("selection"), values.pop("launch")
         restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0) != values["attempt"]
         if restarted:                      # the launcher's folder name belongs to the attempt that it was made for
-            return cls(values["out"], level=values["level"], run_id=values["run_id"], noise=values["noise"], plan=values["plan"], **selection)
-        options = cls.__new__(cls)
-        options.__dict__.update(values, overwrite=False, selection=Selection(**selection))
+            options = cls(values["out"], level=values["level"], run_id=values["run_id"], noise=values["noise"], plan=values["plan"], **selection)
+        else:
+            options = cls.__new__(cls)
+            options.__dict__.update(values, overwrite=False, selection=Selection(**selection))
+        options.launch = launch
         return options
 
 
@@ -485,6 +491,14 @@ def to_line(value):
     return json.dumps(plain(value), separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
+def to_line_of_ours(value):
+    """As to_line, for what the recorder has made up itself: only numbers that are not finite and broken names need plain()."""
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False).encode() + b"\n"
+    except (ValueError, TypeError):
+        return to_line(value)
+
+
 def utc_now():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -526,15 +540,29 @@ def call_slots(args, kwargs):
     return [("", found[0][1])] if len(found) == 1 else found
 
 
+def local_of(tensor):
+    """The part of a DTensor that this rank has; the result of a collective that is under way, once it is there; else the tensor itself."""
+    local = getattr(tensor, "_local_tensor", None)
+    if isinstance(local, torch.Tensor):                           # DTensor
+        tensor = local
+    if hasattr(tensor, "trigger_wait"):                           # AsyncCollectiveTensor
+        tensor = tensor.trigger_wait()
+    return tensor
+
+
+def has_memory(tensor):
+    """Whether a strided tensor's elements are there: storages are freed by resize_(0), and tensors remain."""
+    if not tensor.numel():
+        return True
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+    last = tensor.storage_offset() + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return storage.data_ptr() != 0 and (last + 1) * tensor.element_size() <= storage.nbytes()
+
+
 def on_host(tensor):
     """(contiguous dense CPU tensor with the local values, None), or (None, why that is not possible). May share memory with `tensor`."""
     try:
-        local = getattr(tensor, "_local_tensor", None)
-        if isinstance(local, torch.Tensor):                       # DTensor
-            tensor = local
-        if hasattr(tensor, "trigger_wait"):                       # AsyncCollectiveTensor: wait for what is under way
-            tensor = tensor.trigger_wait()
-        tensor = tensor.detach()
+        tensor = local_of(tensor).detach()
         kind = type(tensor).__name__
         if kind in ("FakeTensor", "FunctionalTensor", "ProxyTorchDispatchMode"):
             return None, kind
@@ -547,14 +575,13 @@ def on_host(tensor):
             return None, "quantized and nested tensors are not recorded"
         if tensor.layout != torch.strided:
             tensor = tensor.to_dense()
+        if not has_memory(tensor):
+            return None, "its storage was freed"
         if tensor.is_complex():
             tensor = tensor.resolve_conj()
         if tensor.is_neg():
             tensor = tensor.resolve_neg()
-        tensor = tensor.cpu().contiguous()
-        if tensor.numel() and not tensor.data_ptr():
-            return None, "%s has no storage" % kind
-        return tensor, None
+        return tensor.cpu().contiguous(), None
     except Exception as error:
         return None, "%s: %s" % (type(error).__name__, error)
 
@@ -566,7 +593,7 @@ def bytes_of(host):
 
 
 def statistics(host):
-    """min, max, mean, l2 over the finite elements, and how many are not; None where they mean nothing."""
+    """min, max, mean, l2 over the finite elements, and how many are not; None where they mean nothing. In double: for what looked_at cannot."""
     if not host.numel() or host.is_complex():
         return None
     if not host.is_floating_point():
@@ -576,16 +603,13 @@ def statistics(host):
         return {"min": low.item(), "max": high.item(), "mean": values.mean().item(), "l2": torch.linalg.vector_norm(values).item(), "nan": 0,
                 "inf": 0}
     values = host if host.element_size() >= 4 else host.float()
-    nan = inf = 0
-    total = values.sum(dtype=torch.float64).item()
-    if not math.isfinite(total):               # NaN or infinite elements, or float64 ones whose sum overflows
-        nan, inf = torch.isnan(values).sum().item(), torch.isinf(values).sum().item()
+    nan, inf = torch.isnan(values).sum().item(), torch.isinf(values).sum().item()
+    if nan or inf:
         values = values[torch.isfinite(values)]
         if not values.numel():
             return {"nan": nan, "inf": inf}
-        total = values.sum(dtype=torch.float64).item()
     low, high = torch.aminmax(values)
-    l2 = torch.linalg.vector_norm(values, dtype=torch.float64).item()
+    total, l2 = values.sum(dtype=torch.float64).item(), torch.linalg.vector_norm(values, dtype=torch.float64).item()
     return {"min": low.item(), "max": high.item(), "mean": total / values.numel(), "l2": l2, "nan": nan, "inf": inf}
 
 
@@ -707,23 +731,23 @@ def scattered_fold(flat, piece):
     return total
 
 
-def looked_at(host, piece, everything):
-    """One pass over a contiguous CPU tensor: (fold, statistics, {exponent's bits: count} or None). Small blocks stay in the cache."""
+def looked_at(host, piece):
+    """One pass over a contiguous CPU tensor: (fold, or None without a piece; statistics). Blocks stay in the cache."""
     flat = host.reshape(-1)
-    words, dtype = words_of(flat), str(host.dtype).replace("torch.", "")
-    count, per_element = flat.numel(), words.numel() // max(1, flat.numel())
-    layout = FLOAT_LAYOUT.get(dtype) if everything else None
-    fold = scattered_fold(flat, piece) if piece.start is None else 0
-    floating = dtype in FLOAT_LAYOUT
-    low, high, total, squares, bins, zeros = math.inf, -math.inf, 0.0, 0.0, None, 0
-    weights, bits = fold_weights(), flat.view(getattr(torch, layout[0])) if layout else None
-    position, begin = (piece.start or 0) * per_element, 0
-    while begin < count:
-        length = min(count - begin, (BLOCK - position % BLOCK) // per_element)
-        if piece.start is not None:
-            place = position % BLOCK
-            part = words[begin * per_element:(begin + length) * per_element]
-            fold += (part * weights[place:place + length * per_element]).sum().item() * (mix((1 << 32) + position // BLOCK) | 1)
+    count, words = flat.numel(), words_of(flat)
+    per_element = words.numel() // max(1, count)
+    fold = None if piece is None else scattered_fold(flat, piece) if piece.start is None else 0
+    folded = piece is not None and piece.start is not None
+    floating = str(host.dtype).replace("torch.", "") in FLOAT_LAYOUT
+    low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
+    weights, wide = fold_weights(), torch.empty(min(BLOCK, words.numel()), dtype=torch.int64, device="cpu") if folded else None
+    position, begin = (piece.start if folded else 0) * per_element, 0
+    while begin < count and (folded or floating):
+        place = position % BLOCK
+        length = min(count - begin, (BLOCK - place) // per_element)
+        if folded:
+            part = wide[:length * per_element].copy_(words[begin * per_element:(begin + length) * per_element])
+            fold += torch.dot(part, weights[place:place + length * per_element]).item() * (mix((1 << 32) + position // BLOCK) | 1)
         if floating:
             values = flat[begin:begin + length]
             values = values if values.element_size() >= 4 else values.float()
@@ -734,44 +758,16 @@ def looked_at(host, piece, everything):
             if not 1e-15 < norm < 1e15:                           # squares leave float32's range
                 norm = torch.linalg.vector_norm(values, dtype=torch.float64).item()
             squares += norm * norm
-            if layout:
-                exponents = (bits[begin:begin + length] >> layout[1]) & ((1 << layout[2]) - 1)
-                found = torch.bincount(exponents, minlength=1 << layout[2])
-                bins = found if bins is None else bins.add_(found)
-                if found[0].item():
-                    zeros += length - torch.count_nonzero(values).item()
         begin, position = begin + length, position + length * per_element
     if not floating or not math.isfinite(total + squares) or not count:
         stats = statistics(host)
     else:
         stats = {"min": low, "max": high, "mean": total / count, "l2": math.sqrt(squares), "nan": 0, "inf": 0}
-    return fold & WORD_BITS, stats, {"bins": bins, "zeros": zeros, "layout": layout} if layout and bins is not None else None
-
-
-def exponent_fields(found):
-    """`zeros` and `exponents` of a sketch."""
-    if found is None:
-        return {}
-    counts = found["bins"].tolist()[:-1]                          # the last one is NaN and infinity
-    counts[0] -= found["zeros"]
-    present = [place for place, count in enumerate(counts) if count]
-    fields = {"zeros": found["zeros"]}
-    if present:
-        fields["exponents"] = {"first": present[0] - found["layout"][3], "counts": counts[present[0]:present[-1] + 1]}
-    return fields
+    return fold if fold is None else fold & WORD_BITS, stats
 
 
 def fold_of(host, piece):
-    return "%016x" % looked_at(host, piece, False)[0]
-
-
-def same_bits(host, record):
-    """Whether a CPU tensor has the bits of one that was recorded; False if that is not known."""
-    if record is None or record.get("dtype") != str(host.dtype).replace("torch.", "") or record.get("shape") != list(host.shape):
-        return False
-    if record.get("digest"):
-        return hashlib.sha256(bytes_of(host)).hexdigest() == record["digest"]
-    return bool(record.get("fold")) and fold_of(host, Piece(host.shape, record.get("global_shape"), record.get("global_offset"))) == record["fold"]
+    return "%016x" % looked_at(host, piece)[0]
 
 
 def version_of(tensor):
@@ -779,6 +775,76 @@ def version_of(tensor):
         return tensor._version
     except RuntimeError:                       # inference tensors keep none
         return None
+
+
+def checksum_of(tensor):
+    """The sum of a contiguous tensor's bits, which costs a tenth of its fold; None where the memory cannot be read so."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or not tensor.is_contiguous() or tensor.is_complex() or tensor.is_neg() \
+            or tensor.is_quantized or not tensor.numel() or not has_memory(tensor):
+        return None
+    flat = tensor.detach().view(-1)
+    if flat.numel() * flat.element_size() % 8 == 0 and flat.storage_offset() * flat.element_size() % 8 == 0:
+        return flat.view(torch.int64).sum().item()
+    return words_of(flat).sum().item()
+
+
+class Known:
+    """What was found out of a tensor's values, until they change: `results` has what is written of it, by (detail, whole, offset)."""
+
+    __slots__ = ("ref", "version", "pointer", "checksum", "results")
+
+    def __init__(self, tensor, checksum):
+        self.ref, self.version, self.pointer, self.checksum, self.results = weakref.ref(tensor), version_of(tensor), tensor.data_ptr(), checksum, {}
+
+    def names(self, tensor):
+        """Whether autograd takes it for the same tensor, unchanged."""
+        return self.ref() is tensor and self.version == version_of(tensor) and self.pointer == tensor.data_ptr()
+
+
+class Values:
+    """Knows tensors again, so that what one module returns and the next one takes is read once, and a parameter once per update.
+
+    It must be the same object with the same version counter, and the sum of its bits must not have changed: code that writes to memory
+    behind autograd's back (`.data`, own kernels) counts no version. Those are counted here.
+    """
+
+    def __init__(self):
+        self.known, self.changed_unseen = {}, 0
+
+    def forget(self):
+        for key in [key for key, known in self.known.items() if known.ref() is None]:
+            del self.known[key]
+
+    def of(self, tensor):
+        """What is known of a tensor, or a new Known; None for tensors that are read each time."""
+        try:
+            tensor = local_of(tensor)
+            checksum = checksum_of(tensor)
+        except Exception:                      # tensors without memory, whatever they are
+            return None
+        if checksum is None or version_of(tensor) is None:
+            return None
+        known = self.known.get(id(tensor))
+        if known is not None and known.names(tensor):
+            if known.checksum == checksum:
+                return known
+            self.changed_unseen += 1
+        known = self.known[id(tensor)] = Known(tensor, checksum)
+        return known
+
+    def last(self, tensor):
+        """What was found out about a tensor that was just looked at."""
+        tensor = local_of(tensor)
+        known = self.known.get(id(tensor))
+        return known if known is not None and known.ref() is tensor else None
+
+    def gradient_kept(self, tensor, gradient):
+        """A parameter's .grad, which is mostly the memory that a hook has seen: take over what is known of that. `gradient`: a Known."""
+        if gradient is None or gradient.pointer != tensor.data_ptr():
+            return
+        known = self.of(tensor)
+        if known is not None and known.checksum == gradient.checksum and not known.results:
+            known.results = gradient.results
 
 
 def storage_of(tensor):
@@ -814,6 +880,14 @@ def sharding_of(tensor):
     return {"placement": coordinate, "global_shape": list(tensor.shape), "global_offset": offset}
 
 
+def same_values(found, record):
+    """Whether two results of Writer.examine(), or records, are of equal bits; False if that is not known."""
+    for key in ("digest", "fold"):
+        if found.get(key) and record.get(key):
+            return found[key] == record[key]
+    return False
+
+
 def planned_bytes(record, host):
     """(bytes of the tensor, bytes of its sketch), alike on ranks that hold pieces of one whole."""
     count = host.numel()
@@ -844,6 +918,7 @@ class Writer:
         self.tensors = self.records = self.unique_bytes = self.orders = 0
         self.details = collections.Counter()
         self.captured = None                                      # a list: lines and sketches go there instead (the flight recorder)
+        self.helper = concurrent.futures.ThreadPoolExecutor(1, "forkpoint writer")
 
     def order(self):
         self.orders += 1
@@ -853,54 +928,68 @@ class Writer:
         if self.captured is not None and line["type"] not in ("module", "tie"):      # those are said once for all steps
             self.captured.append(("graph", line, None))
         else:
-            self.append("graph.jsonl", to_line(line))
+            self.append("graph.jsonl", to_line(line) if line["type"] == "op" else to_line_of_ours(line))
 
     def scalar(self, **line):
         self.append("scalars.jsonl", to_line(line))
 
-    def tensor(self, fields, host, detail="full", missing=None):
-        """Append one record; `fields` come first in it. Returns the record."""
+    def tensor(self, fields, result=None, detail="full", missing=None):
+        """Append one record; `fields` come first in it, then what examine() returned. Returns the record."""
         record, samples = {"id": self.records, **fields}, None
         self.records += 1
         if missing is not None:
             record["not_observed"] = missing
-        elif detail == "full":
-            data = bytes_of(host)
-            record["digest"] = hashlib.sha256(data).hexdigest()
-            stats = statistics(host)
-            if stats:
-                record["stats"] = stats
-            if data:
-                record["file"], record["offset"] = self.DATA, self.place(data, record["digest"])
         else:
-            record["detail"] = detail
-            samples = self.reduce(record, host, detail)
+            if detail != "full":
+                record["detail"] = detail
+            found, samples = result
+            record.update(found)
         if self.captured is not None:
             self.captured.append(("tensor", record, samples))
         else:
             self.write_tensor(record, samples)
         return record
 
-    @staticmethod
-    def reduce(record, host, detail):
-        """Fill in what is written of a tensor instead of its bytes; returns the bytes of the samples."""
-        piece = Piece(host.shape, record.get("global_shape"), record.get("global_offset"))
-        fold, stats, exponents = looked_at(host, piece, detail == "sketch")
-        if detail == "digest":
-            record["digest"] = hashlib.sha256(bytes_of(host)).hexdigest()
-        record["fold"] = "%016x" % fold
+    def examine(self, host, detail, whole=None, offset=None):
+        """(what a record says of a CPU tensor's values, the samples' bytes or None). At detail `full` the bytes are written."""
+        if detail == "full":
+            return self.written(host), None
+        piece = Piece(host.shape, whole, offset)
+        fold, stats = looked_at(host, piece)
+        found = {"digest": hashlib.sha256(bytes_of(host)).hexdigest()} if detail == "digest" else {}
+        found["fold"] = "%016x" % fold
         if stats:
-            record["stats"] = stats
+            found["stats"] = stats
         if detail != "sketch":
-            return None
+            return found, None
         samples = host.reshape(-1)[piece.samples()]
-        record["sketch"] = {"samples": samples.numel(), **exponent_fields(exponents)}
-        return bytes(bytes_of(samples))
+        found["sketch"] = {"samples": samples.numel()}
+        return found, bytes(bytes_of(samples))
+
+    def written(self, host):
+        """Write a tensor's bytes, unless the same ones are there already. Large ones are written while the digest is computed."""
+        data, start = bytes_of(host), self.position
+        ending = not threading.main_thread().is_alive()           # no thread can be started any more
+        writing = self.helper.submit(self.store, data) if len(data) >= PARALLEL_BYTES and not ending else None
+        try:
+            found, stats = {"digest": hashlib.sha256(data).hexdigest()}, looked_at(host, None)[1]
+        finally:
+            offset = writing.result() if writing else None
+        if stats:
+            found["stats"] = stats
+        if data:
+            if found["digest"] not in self.places:
+                self.places[found["digest"]] = self.store(data) if offset is None else offset
+            elif writing:                                         # equal bytes of another tensor
+                os.ftruncate(self.files[self.DATA], start)
+                self.position, self.unique_bytes = start, self.unique_bytes - len(data)
+            found["file"], found["offset"] = self.DATA, self.places[found["digest"]]
+        return found
 
     def write_tensor(self, record, samples=None):
         if samples:
-            record["sketch"].update(file=self.DATA, offset=self.place(samples, hashlib.sha256(samples).hexdigest()))
-        self.append("tensors.jsonl", to_line(record))
+            record["sketch"] = dict(record["sketch"], file=self.DATA, offset=self.place(samples, hashlib.sha256(samples).hexdigest()))
+        self.append("tensors.jsonl", to_line_of_ours(record))
         self.tensors += 1
         self.details[record.get("detail", "full")] += 1
 
@@ -964,6 +1053,7 @@ class Writer:
             return value
 
     def close(self):
+        self.helper.shutdown()
         for descriptor in self.files.values():
             os.close(descriptor)
         self.files = {}
@@ -989,11 +1079,14 @@ class PlanWriter:
 
     scalar = graph
 
-    def tensor(self, fields, host, detail="full", missing=None):
-        full, sketch = planned_bytes(fields, host) if host is not None else (0, 0)
-        self.bytes[fields["step"], fields["phase"], fields["kind"]] += self.LINE + {"full": full, "sketch": sketch}.get(detail, 0)
+    def examine(self, host, detail, whole=None, offset=None):
+        full, sketch = planned_bytes({"global_shape": whole}, host)
+        return {"digest": hashlib.sha256(bytes_of(host)).hexdigest(), "bytes": {"full": full, "sketch": sketch}.get(detail, 0)}, None
+
+    def tensor(self, fields, result=None, detail="full", missing=None):
+        self.bytes[fields["step"], fields["phase"], fields["kind"]] += self.LINE + (0 if missing else result[0]["bytes"])
         self.tensors += 1
-        return None if host is None else dict(fields, digest=hashlib.sha256(bytes_of(host)).hexdigest())
+        return None if missing else dict(fields, digest=result[0]["digest"])
 
     def rank_json(self, value):
         pass
@@ -1070,6 +1163,7 @@ class Parameter:
 
     def __init__(self, tensor, module, name):
         self.ref, self.module, self.name, self.replicated, self.hook = weakref.ref(tensor), module, name, False, None
+        self.gradient = None                                      # what is Known of its last gradient
 
     @property
     def full_name(self):
@@ -1573,8 +1667,9 @@ class Session:
         self.step_began, self.recorded_seconds = time.perf_counter(), 0.0
         self.triggers, self.history, self.scaling = [], collections.defaultdict(lambda: collections.deque(maxlen=64)), False
         self.ring = collections.deque(maxlen=max(1, self.selection.ring))         # (step, what would have been written)
+        self.watched = {}                                         # signal -> (our handler, the one before)
         self.sources = Sources()
-        self.names, self.flow, self.batches = Names(self.sources), Flow(), Batches()
+        self.names, self.flow, self.batches, self.values = Names(self.sources), Flow(), Batches(), Values()
         self.local, self.lock = Local(), threading.RLock()
         self.writer = None
         self.dead = False
@@ -1582,6 +1677,7 @@ class Session:
         self.rank, self.world = 0, 1
         self.missed = collections.Counter()                       # (what, why) -> how often
         self.calls_run = self.calls_recorded = self.evaluations = 0
+        self.compiled = {}                                        # path of a compiled module -> [calls, modules inside]
         self.error = None
 
         self.step, self.micro, self.micro_done = 0, 0, False
@@ -1633,6 +1729,7 @@ class Session:
         self.edges = set()
         self.operator_counts, self.operator_places = collections.Counter(), {}
         self.flow.clear()
+        self.values.forget()
 
     def miss(self, what, why):
         self.missed[what, why] += 1
@@ -1811,6 +1908,11 @@ class Session:
         value["coverage"] = {"calls": self.calls_run, "calls_seen": self.calls_recorded, "evaluation": self.evaluations,
                              "tensors": self.writer.tensors, "bytes": self.writer.position, "not_observed": missing,
                              "cost_seconds": round(self.cost, 6)}
+        if self.compiled:
+            value["coverage"]["compiled"] = [{"module": path, "calls": calls, "modules": inside} for path, (calls, inside) in self.compiled.items()]
+            value["coverage"]["eager_twin"] = self.eager_twin()
+        if self.values.changed_unseen:
+            value["coverage"]["changed_unseen"] = self.values.changed_unseen
         self.writer.rank_json(value)
 
     @staticmethod
@@ -1873,19 +1975,46 @@ class Session:
         missing = self.calls_run - self.calls_recorded
         if missing:
             parts.append("%d of %d module calls were not seen whole" % (missing, self.calls_run))
+        if self.evaluations:
+            parts.append("%d evaluation calls were left out" % self.evaluations)
+        if self.values.changed_unseen:
+            parts.append("%d tensors were changed behind autograd's back after they had been recorded" % self.values.changed_unseen)
+        if self.compiled:
+            calls, inside = (sum(region[place] for region in self.compiled.values()) for place in (0, 1))
+            parts.append("%d calls of compiled modules hide the %d modules inside; to see them, record the eager twin: %s"
+                         % (calls, inside, self.eager_twin()))
         if self.missed:
             parts.append("not observed: " + "; ".join(sorted({what for what, _ in self.missed})[:3])
                          + (" and more: see rank.json" if len(self.missed) > 3 else ""))
         return "; ".join(parts)
+
+    def eager_twin(self):
+        """The command that records the same run with torch.compile switched off."""
+        if not self.options.launch:
+            return "the same script with TORCHDYNAMO_DISABLE=1 in its environment"
+        return "TORCHDYNAMO_DISABLE=1 " + " ".join(shlex.quote(word) for word in self.masker.arguments(self.options.launch))
+
+    def before_fork(self):
+        """A signal for the child that arrives before after_fork() would be taken for the parent's: they share the pipe."""
+        if self.watched:
+            self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, self.watched)
+
+    def after_fork_in_parent(self):
+        if self.watched:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
     def after_fork(self):
         """In a forked child: the files belong to the parent."""
         self.lock = threading.RLock()
         if self.writer is not None:
             self.dead = True
-            if self.selection.ring:                               # a signal here is no message for the parent
-                with contextlib.suppress(ValueError, OSError):
-                    signal.set_wakeup_fd(-1)
+        if self.watched:                                          # a signal here is no message for the parent, and ends the child as ever
+            with contextlib.suppress(ValueError, OSError):
+                signal.set_wakeup_fd(-1)
+                for number, (handler, before) in self.watched.items():
+                    if signal.getsignal(number) is handler:
+                        signal.signal(number, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
     # -- the flight recorder
 
@@ -1930,36 +2059,54 @@ class Session:
         return middle - BAND_WIDTH * spread, middle + BAND_WIDTH * spread
 
     def watch_signals(self):
-        """SIGUSR1 asks for the ring. A thread does it, because the main thread may hang in a collective and run no handler."""
+        """SIGUSR1 asks for the ring, and SIGTERM is its last chance. A thread does it, because the main thread may hang in a collective and run
+        no handler. A script that handles SIGTERM itself ends as it wants to."""
         if not self.selection.ring or not hasattr(signal, "SIGUSR1") or threading.current_thread() is not threading.main_thread():
             return
         receive, send = os.pipe()
         os.set_blocking(send, False)
-        before = signal.getsignal(signal.SIGUSR1)
+        before, ends = signal.getsignal(signal.SIGUSR1), signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
         former = signal.set_wakeup_fd(send, warn_on_full_buffer=False)
         if former != -1:                                          # the script's event loop has it: the handler must do
             signal.set_wakeup_fd(former, warn_on_full_buffer=False)
         ref, owner = weakref.ref(self), os.getpid()
 
-        def asked():
+        def asked(number):
             session = ref()
-            if session is not None and not session.dead and os.getpid() == owner:
+            if os.getpid() == owner and number == signal.SIGTERM:
+                try:
+                    # The main thread may hang for good while it holds the lock: without the ring then.
+                    if session is not None and not session.dead and session.lock.acquire(timeout=5):
+                        session.pull_trigger("SIGTERM")
+                        session.error = session.error or "SIGTERM"
+                        session.write_rank("failed")
+                finally:                                          # die of it, as without a recorder; only the main thread may use signal()
+                    ctypes.CDLL(None).signal(int(signal.SIGTERM), None)
+                    os.kill(owner, signal.SIGTERM)
+            elif session is not None and not session.dead and os.getpid() == owner:
                 with session.lock:
                     session.pull_trigger("SIGUSR1")
 
         def handler(number, frame):
             if former != -1:
-                threading.Thread(target=asked, daemon=True).start()
-            if callable(before):
+                threading.Thread(target=asked, args=(number,), daemon=True).start()
+            if number == signal.SIGUSR1 and callable(before):
                 before(number, frame)
+            session = ref()
+            if number == signal.SIGTERM and session is not None and not session.local.busy:
+                time.sleep(10)                                    # the script goes no further; the thread ends the process
 
         def wait():
             while True:
-                number = os.read(receive, 1)
-                if number == bytes([signal.SIGUSR1]):
-                    asked()
+                number = os.read(receive, 1)[0]
+                if number == signal.SIGUSR1 or number == signal.SIGTERM and signal.getsignal(number) is handler:
+                    asked(number)
 
-        signal.signal(signal.SIGUSR1, handler)
+        self.watched[signal.SIGUSR1] = (handler, before)
+        if ends:
+            self.watched[signal.SIGTERM] = (handler, signal.SIG_DFL)
+        for number in self.watched:
+            signal.signal(number, handler)
         if former == -1:
             threading.Thread(target=wait, name="forkpoint signals", daemon=True).start()
 
@@ -1981,29 +2128,53 @@ class Session:
         if dtype not in DTYPES:
             self.miss("%s of %s" % (kind, module), "dtype %s" % dtype)
             return None
+        unless = fields.pop("unless", None)
         detail = self.selection.detail(self.mode, self.step, phase, kind, module, fields.get("param"), fields.get("slot"))
         if detail == "none":
             return None
         with torch.no_grad():
-            host, why = (None, missing) if missing else on_host(tensor)
             record = {"step": self.step}
             if micro:
                 record["micro"] = self.micro
             record.update(phase=phase, kind=kind, module=module)
             record.update((name, value) for name, value in fields.items() if value not in (None, "", 0, False) or name == "param")
-            record.update(order=self.writer.order(), dtype=dtype, shape=list(host.shape if host is not None else tensor.shape))
-            for name, value in sharding_of(tensor).items():
-                record.setdefault(name, value)
-            if why:
-                self.miss("%s of %s" % (kind, module or "the root"), why)
-            if host is not None and self.budget is not None and self.mode == "selected":
-                detail = self.budget.admit(record, detail, *planned_bytes(record, host))
-            if held and host is not None:
-                self.held.append((weakref.ref(tensor), record, host.clone(), detail))
+            sharding = sharding_of(tensor)
+            whole, offset = fields.get("global_shape", sharding.get("global_shape")), fields.get("global_offset", sharding.get("global_offset"))
+            if missing:
+                local, result = tensor, None
+            elif held:
+                local, missing = on_host(tensor)
+            else:
+                if self.budget is not None and self.mode == "selected":
+                    detail = self.budget.admit(record, detail, *planned_bytes({"global_shape": whole}, local_of(tensor)))
+                local, result, missing = self.examined(tensor, detail, whole, offset)
+            if unless is not None and result is not None and same_values(result[0], unless):
                 return None
-            return self.writer.tensor(record, host, detail, why)
+            record.update(order=self.writer.order(), dtype=dtype, shape=list(local.shape if local is not None else tensor.shape))
+            for name, value in sharding.items():
+                record.setdefault(name, value)
+            if missing:
+                self.miss("%s of %s" % (kind, module or "the root"), missing)
+            elif held:
+                self.held.append((weakref.ref(tensor), record, local.clone(), detail))
+                return None
+            return self.writer.tensor(record, result, detail, missing)
 
-    def put_parameter(self, tensor, parameter, phase, kind, micro=False, slot=None):
+    def examined(self, tensor, detail, whole=None, offset=None):
+        """(the local tensor, what Writer.examine() says of it, why not), read only if it has changed since it was last looked at."""
+        known, key = self.values.of(tensor), (detail, tuple(whole or ()), tuple(offset or ()))
+        if known is not None and key in known.results:
+            return known.ref(), known.results[key], None
+        host, why = on_host(tensor)
+        if host is None:
+            return None, None, why
+        result = self.writer.examine(host, detail, whole, offset)
+        if known is not None:
+            known.results[key] = result
+        return host, result, None
+
+    def put_parameter(self, tensor, parameter, phase, kind, micro=False, slot=None, unless=None):
+        """As put(), of a parameter or of what belongs to it. `unless`: a record; a tensor with the same values gets none."""
         placement = self.placement_of(parameter.full_name)
         if phase == "backward":                                   # the rank's own part of a gradient is a replica of nothing
             placement = [place for place in placement if place["type"] == "shard"]
@@ -2011,7 +2182,8 @@ class Session:
             placement = [{"axis": "dp", "type": "replicate"}] + placement
         if kind == "optimizer_state" and tensor.dim() == 0:
             placement = [place for place in placement if place["type"] != "shard"]
-        return self.put(tensor, phase, kind, parameter.module, micro=micro, param=parameter.name, slot=slot, placement=placement or None)
+        return self.put(tensor, phase, kind, parameter.module, micro=micro, param=parameter.name, slot=slot, placement=placement or None,
+                        unless=unless)
 
     def placement_of(self, name):
         return [placement for pattern, placement in self.declared if fnmatch.fnmatchcase(name, pattern)]
@@ -2022,7 +2194,7 @@ class Session:
         for ref, record, host, detail in held:
             tensor = ref()
             if tensor is None or not any(tensor is root for root in loss):
-                self.writer.tensor(record, host, detail)
+                self.writer.tensor(record, self.writer.examine(host, detail, record.get("global_shape"), record.get("global_offset")), detail)
 
     def scalar(self, name, value, micro=False):
         line = {"step": self.step}
@@ -2289,6 +2461,9 @@ class Session:
     def leave(self, frame, output):
         if frame.skipped or not frame.recorded or not self.recording:
             return
+        if is_compiled(frame.module):
+            region = self.compiled.setdefault(normalised(frame.path), [0, sum(1 for _ in frame.module.modules()) - 1])
+            region[0] += 1
         if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
             inputs, frame.deferred = frame.deferred, None
             self.open_call(frame, inputs)
@@ -2350,7 +2525,7 @@ class Session:
             frame.skipped = True
             return self.push(frame)
         inputs = call_slots(args, kwargs)
-        frame.original = original = self.original_of(frame.path, parent, [on_host(tensor)[0] for _, tensor in inputs])
+        frame.original = original = self.original_of(frame.path, parent, [tensor for _, tensor in inputs])
         if original is not None:
             original.recomputed = True
             frame.call, frame.parent, frame.parent_call = original.call, original.parent, original.parent_call
@@ -2360,18 +2535,25 @@ class Session:
             self.put(tensor, "backward", "input", frame.path, call=frame.call, slot=slot, recompute=True)
         return self.push(frame)
 
-    def original_of(self, path, parent, hosts):
+    def original_of(self, path, parent, inputs):
         """The forward call that is computed again: the one with the same inputs; else by its caller; else the latest."""
         calls = self.originals.get(path, [])
         waiting = [call for call in calls if not call.recomputed] or calls
         if len(waiting) == 1:
             return waiting[0]
-        same = [call for call in waiting if len(call.inputs) == len(hosts)
-                and all(host is not None and same_bits(host, record) for host, record in zip(hosts, call.inputs))]
+        same = [call for call in waiting if len(call.inputs) == len(inputs)
+                and all(self.has_values(tensor, record) for tensor, record in zip(inputs, call.inputs))]
         if parent is not None:
             below = [call for call in waiting if (call.parent, call.parent_call) == (parent.path, parent.call)]
             return next(iter([call for call in below if call in same] or below or same or waiting), None)
         return (same or waiting or [None])[-1]
+
+    def has_values(self, tensor, record):
+        """Whether a tensor has the values of one that was recorded; False if that is not known."""
+        if record is None or record.get("dtype") != str(tensor.dtype).replace("torch.", ""):
+            return False
+        local, result, _ = self.examined(tensor, record.get("detail", "full"), record.get("global_shape"), record.get("global_offset"))
+        return result is not None and record["shape"] == list(local.shape) and same_values(result[0], record)
 
     # -- operators
 
@@ -2379,8 +2561,7 @@ class Session:
         """What to enter around an outermost module call, a loss function or backward, so that its operators are seen."""
         if self.options.level != "op" or self.mode != "selected" or self.writer is None or self.dead or self.local.operators:
             return contextlib.nullcontext()
-        if outermost is not None and any(type(m).__name__ == "OptimizedModule" or getattr(m, "_compiled_call_impl", None) is not None
-                                         for m in outermost.modules()):
+        if outermost is not None and any(is_compiled(m) for m in outermost.modules()):
             self.miss("operators of compiled modules", "a compiler that is watched compiles nothing")
             return contextlib.nullcontext()
         return self.watched_operators()
@@ -2457,13 +2638,18 @@ class Session:
     # -- backward
 
     @guarded
-    def enter_backward(self, tensors):
-        """The outermost call of the autograd engine: its roots are the loss."""
+    def enter_backward(self, tensors, gradients=None):
+        """The outermost call of the autograd engine: its roots are the loss, unless one comes with a gradient and is what a module returned: a
+        pipeline's stage has sent it on."""
         self.advance()
         self.become_rank()
         if self.dead or self.capturing():
             return
-        roots = [root for root in ([tensors] if isinstance(tensors, torch.Tensor) else tensors) if isinstance(root, torch.Tensor)]   # or edges
+        roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        gradients = [gradients] if isinstance(gradients, torch.Tensor) else gradients
+        if gradients is not None:
+            gradients = [gradient for root, gradient in zip(roots, gradients) if isinstance(root, torch.Tensor)]
+        roots = [root for root in roots if isinstance(root, torch.Tensor)]       # or edges of the graph
         if self.recording:
             self.start()
         self.put_batches(self.batches.consumed_by_loss())
@@ -2473,8 +2659,9 @@ class Session:
                               source=self.sources.caller())
         for number, root in enumerate(roots):
             name = "loss#%d" % number if number else "loss"
-            if self.in_chunk and root.numel() > 1:
-                continue                                          # what a pipeline's stage sends on is no loss
+            given = self.in_chunk or gradients is not None and gradients[number] is not None
+            if given and root.numel() > 1 and (self.in_chunk or any(direct for _, direct in self.flow.sources(root))):
+                continue
             if self.recording:
                 self.put(root, "forward", "output", name)
                 self.put_edges(root, name, 0, "")
@@ -2490,7 +2677,34 @@ class Session:
             for parameter, gradient in self.gradients.values():
                 self.put_gradient(parameter, gradient)
             self.put_lost_views()
+            self.put_fused()
         self.micro_done = not self.in_chunk
+
+    def differentiated(self, inputs):
+        """The [(place, Parameter)] that torch.autograd.grad is asked for, if it stands for a backward: it is asked for parameters."""
+        inputs = [inputs] if isinstance(inputs, torch.Tensor) else inputs if isinstance(inputs, (list, tuple)) else ()
+        found = [(place, self.names.parameter(tensor)) for place, tensor in enumerate(inputs) if isinstance(tensor, torch.nn.Parameter)]
+        return [(place, parameter) for place, parameter in found if parameter is not None]
+
+    @guarded
+    def gradients_taken(self, wanted, gradients):
+        """torch.autograd.grad has returned; older versions run no hooks of the tensors that it is asked for."""
+        if not self.recording:
+            return
+        for place, parameter in wanted:
+            if gradients[place] is not None and parameter.full_name not in self.gradients_seen and parameter.full_name not in self.gradients:
+                self.put_gradient(parameter, gradients[place])
+
+    def fused(self):
+        """[(tensor, Parameter)] whose gradients a fused kernel adds to `main_grad`, as Megatron-LM's parameters have it."""
+        return [(entry.ref(), entry) for entry in list(self.names.parameters.values())
+                if entry.ref() is not None and isinstance(getattr(entry.ref(), "main_grad", None), torch.Tensor)]
+
+    def put_fused(self):
+        for tensor, parameter in self.fused():
+            if tensor.requires_grad and parameter.full_name not in self.gradients_seen:
+                self.gradients_seen.add(parameter.full_name)
+                self.put(tensor, "backward", "grad", parameter.module, param=parameter.name, missing="accumulated elsewhere: in main_grad")
 
     @guarded
     def output_gradients(self, gradients, outputs):
@@ -2522,6 +2736,8 @@ class Session:
         if not self.recording or not self.in_backward or self.in_grad or self.capturing():
             return
         key = parameter.full_name
+        if getattr(parameter.ref(), "grad_added_to_main_grad", False):
+            return                                                # a stand-in without values: put_fused() says so
         if self.reentrant or self.in_backward > 1:
             part, why = on_host(gradient)                         # on the host: the device's memory is the training's
             if key in self.gradients_seen or why:
@@ -2536,6 +2752,7 @@ class Session:
     def put_gradient(self, parameter, gradient):
         self.gradients_seen.add(parameter.full_name)
         self.put_parameter(gradient, parameter, "backward", "grad", micro=True)
+        parameter.gradient = self.values.last(gradient)
 
     # -- clipping and the optimizer
 
@@ -2588,10 +2805,17 @@ class Session:
             parameter = self.names.parameter(tensor)
             if parameter is not None:
                 self.reduce(tensor, parameter)
+        self.reduce_fused()
+
+    def reduce_fused(self):
+        for tensor, parameter in self.fused():
+            if parameter not in self.reduced:
+                self.reduced[parameter] = self.put_parameter(tensor.main_grad, parameter, "reduce", "grad")
 
     def reduce(self, tensor, parameter):
         """The gradient as clipping or the optimizer first sees it; once per step."""
         if tensor.grad is not None and parameter not in self.reduced:
+            self.values.gradient_kept(tensor.grad, parameter.gradient)
             self.reduced[parameter] = self.put_parameter(tensor.grad, parameter, "reduce", "grad")
             return True
         return False
@@ -2633,12 +2857,11 @@ class Session:
             return
         self.release_held()
         owned = self.parameters_of(optimizer, number)
+        self.reduce_fused()
         before = [(tensor, parameter, self.reduce(tensor, parameter)) for tensor, parameter in owned]
         for tensor, parameter, fresh in before:
             if tensor.grad is not None and not fresh:
-                host, _ = on_host(tensor.grad)
-                if host is not None and not same_bits(host, self.reduced.get(parameter)):
-                    self.put_parameter(tensor.grad, parameter, "optimizer", "grad")
+                self.put_parameter(tensor.grad, parameter, "optimizer", "grad", unless=self.reduced.get(parameter) or {})
         self.put_state(optimizer, owned, "@before")
 
     def put_state(self, optimizer, owned, suffix):
@@ -2730,6 +2953,11 @@ class Session:
     @guarded
     def user_placement(self, pattern, placement):
         self.declared.append((pattern, placement))
+
+
+def is_compiled(module):
+    """Whether a call of it runs what torch.compile has made of it: modules inside are not called."""
+    return type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None
 
 
 def readable_size(size):
@@ -3112,6 +3340,20 @@ class Patches:
     def autograd(self):
         session = self.session
 
+        def observed(run, tensors, gradients, after=None):
+            """Run the engine as an outermost backward."""
+            session.enter_backward(tensors, gradients)
+            session.in_backward += 1
+            try:
+                with session.operators_around(None):
+                    result = run()
+            finally:
+                session.in_backward -= 1
+                if after is not None and sys.exc_info()[0] is None:
+                    after(result)
+                session.leave_backward()
+            return result
+
         def make_backward(original):
             def backward(tensors, *args, **kwargs):
                 if session.dead:
@@ -3124,22 +3366,19 @@ class Patches:
                         session.in_backward -= 1
                 if not isinstance(tensors, torch.Tensor):
                     tensors = list(tensors)
-                session.enter_backward(tensors)
-                session.in_backward += 1
-                try:
-                    with session.operators_around(None):
-                        return original(tensors, *args, **kwargs)
-                finally:
-                    session.in_backward -= 1
-                    session.leave_backward()
+                return observed(lambda: original(tensors, *args, **kwargs), tensors, args[0] if args else kwargs.get("grad_tensors"))
             return backward
 
         def make_grad(original):
             def grad(*args, **kwargs):
-                outputs = args[0] if args else kwargs.get("outputs")
+                outputs, inputs, gradients, _, create_graph = (args + (None,) * 5)[:5]
+                outputs, inputs, gradients = kwargs.get("outputs", outputs), kwargs.get("inputs", inputs), kwargs.get("grad_outputs", gradients)
                 real = all(type(tensor) is torch.Tensor for _, tensor in tensors_in(outputs))      # compilers trace with tensors of their own
                 if session.recording and not session.in_backward and not session.dead and real:
-                    session.miss("gradients taken by torch.autograd.grad", "only backward is observed")
+                    wanted = [] if kwargs.get("create_graph", create_graph) else session.differentiated(inputs)
+                    if wanted and isinstance(outputs, (torch.Tensor, list, tuple)):
+                        return observed(lambda: original(*args, **kwargs), outputs, gradients, lambda found: session.gradients_taken(wanted, found))
+                    session.miss("gradients taken by torch.autograd.grad", "those of parameters are observed, unless they are differentiated again")
                 session.in_grad += 1
                 try:
                     return original(*args, **kwargs)
@@ -3149,6 +3388,19 @@ class Patches:
 
         self.replace_function(torch.autograd, "backward", make_backward)  # Tensor.backward looks it up there
         self.replace_function(torch.autograd, "grad", make_grad)
+
+        # Pipelines that are written by hand call the engine itself (Megatron-LM does, to skip a check of shapes).
+        engine = torch.autograd.Variable._execution_engine
+
+        class Engine(type(engine)):
+            def run_backward(self, *args, **kwargs):
+                if session.dead or session.in_backward or session.in_grad or not kwargs.get("accumulate_grad"):
+                    return super().run_backward(*args, **kwargs)
+                tensors, gradients = (args + (None, None))[:2]
+                return observed(lambda: super(Engine, self).run_backward(*args, **kwargs), kwargs.get("tensors", tensors),
+                                kwargs.get("grad_tensors", gradients))
+
+        self.replace(torch.autograd.Variable, "_execution_engine", Engine())
 
     def optimizers(self):
         session, patches, base = self.session, self, torch.optim.Optimizer
@@ -3365,7 +3617,7 @@ def install(options):
     active.patches = Patches(active)
     active.patches.install()
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=active.after_fork)
+        os.register_at_fork(before=active.before_fork, after_in_parent=active.after_fork_in_parent, after_in_child=active.after_fork)
     return active
 
 
@@ -3930,6 +4182,9 @@ def main(argv=None):
         steps = given.steps or ("none" if given.ring or given.every else "0:3")
         options = Options(given.out, steps, given.level, given.name, given.overwrite, noise=given.noise, plan=given.plan,
                           **{name: getattr(given, name) for name in Selection.OPTIONS if name != "steps"})
+        before = {"script": [], "module": ["-m"], "command": ["--"]}[kind]
+        twin = re.sub(r"(\.forkpoint)?/*$", "-eager", given.out, count=1)
+        options.launch = ["python3", os.path.basename(__file__)] + own + ["--out", twin] + before + rest
         if not options.plan:
             claim_output(options)
         if kind == "command":

@@ -103,6 +103,31 @@ class Flight(RecorderTest):
         self.assertEqual(self.steps(rank), [37, 38, 39])
         self.assertEqual(rank.info["triggers"], [{"step": 39, "why": "SIGUSR1", "steps": [37, 38, 39]}])
 
+    def test_a_job_that_is_cancelled(self):
+        """SIGTERM still ends the process at once, also while the main thread runs no Python."""
+        path = self.script(TRAIN.format(in_step="pass", after="open('ready', 'w').close()\nimport ctypes\nctypes.CDLL(None).sleep(60)"))
+        process = subprocess.Popen([sys.executable, RECORDER, "--out", "run", "--ring", "3", path], cwd=self.folder, env=self.environment(),
+                                   stderr=subprocess.PIPE)
+        wait_for(lambda: os.path.exists(os.path.join(self.folder, "ready")))
+        process.terminate()
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+        rank = self.read()
+        self.assertEqual(self.steps(rank), [37, 38, 39])
+        self.assertEqual(rank.info["triggers"], [{"step": 39, "why": "SIGTERM", "steps": [37, 38, 39]}])
+        self.assertEqual((rank.info["status"], rank.info["error"]), ("failed", "SIGTERM"))
+
+    def test_children_end_when_they_are_told_to(self):
+        out, _ = self.train(after="""
+import signal
+child = os.fork()
+if not child:
+    time.sleep(60)
+    os._exit(0)
+os.kill(child, signal.SIGTERM)
+print(os.WTERMSIG(os.waitpid(child, 0)[1]))""")
+        self.assertEqual(out, "%d\n" % signal.SIGTERM)
+
     def test_the_handler_of_the_script_still_runs(self):
         out, _ = self.run_python(RECORDER, "--out", "run", "--ring", "2", self.script('''
 import os, signal, time, torch

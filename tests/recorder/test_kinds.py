@@ -107,6 +107,82 @@ class Kinds(RecorderTest):
                 self.assertTrue(torch.allclose(total / 4, reduced, rtol=1e-5, atol=1e-8))
                 shutil.rmtree(self.out + ".forkpoint")
 
+    @unittest.skipIf(TORCH < (2, 6), "no torch.distributed.pipelining as it is now")
+    def test_interleaved_pipeline(self):
+        first, second = self.train("interleaved")
+        for rank, grads in ((first, 12), (second, 8)):
+            self.assertEqual(self.missed(rank), [])
+            for micro in range(4):
+                self.assertEqual(rank.counts(step=1, micro=micro)["backward/grad"], grads)
+            self.assertEqual(rank.counts(step=1)["reduce/grad"], grads)
+            self.assertEqual({r.get("call", 0) for r in rank.tensors}, {0})
+        self.assertEqual([len(rank.records(step=1, phase="forward", kind="output", module="loss")) for rank in (first, second)], [0, 4])
+
+    def test_pipeline_by_hand(self):
+        first, second = self.train("by_hand")
+        for rank, grads in ((first, 6), (second, 8)):
+            self.assertEqual(self.missed(rank), [])
+            self.assertEqual([rank.counts(step=1, micro=micro)["backward/grad"] for micro in (0, 1)], [grads, grads])
+            self.assertEqual(rank.counts(step=1)["reduce/grad"], grads)
+        self.assertEqual([len(rank.records(step=1, phase="forward", kind="output", module="loss")) for rank in (first, second)], [0, 2])
+        for micro in (0, 1):
+            self.assertSame(first.value(step=1, micro=micro, phase="forward", kind="output", module=""),
+                            second.value(step=1, micro=micro, phase="forward", kind="input", module=""))
+        total = sum(second.value(step=1, micro=micro, phase="backward", kind="grad", module="1", param="weight") for micro in (0, 1))
+        self.assertSame(total, second.value(step=1, phase="reduce", kind="grad", module="1", param="weight"))
+
+    def test_gradients_in_main_grad(self):
+        rank, = self.train("main_grad", 1)
+        for module in ("model.0", "model.2"):                         # the optimizer has copies, so that the network is none of its own
+            self.assertEqual(rank.record(step=1, phase="backward", kind="grad", module=module, param="weight")["not_observed"],
+                             "accumulated elsewhere: in main_grad")
+            self.assertNotIn("not_observed", rank.record(step=1, phase="backward", kind="grad", module=module, param="bias"))
+            self.assertGreater(rank.value(step=1, phase="reduce", kind="grad", module=module, param="weight").abs().sum().item(), 0)
+        self.assertEqual(rank.counts(step=1)["reduce/grad"], 8)       # of the network, and of the optimizer's copies of it
+        self.assertSame(rank.value(step=1, phase="reduce", kind="grad", module="model.0", param="weight"),
+                        rank.value(step=1, phase="reduce", kind="grad", module="<Adam>", param="0.0"))
+
+    def test_losses_in_containers_and_evaluation_in_between(self):
+        for kind in ("dictionary", "tuple"):
+            with self.subTest(kind):
+                rank, = self.train(kind, 1)
+                self.assertEqual(len(rank.records(step=1, phase="forward", kind="output", module="loss")), 1)
+                self.assertEqual(rank.counts(step=1)["forward/output"], 12)      # each module's, and the loss, which is no second one of the root
+                self.assertEqual(rank.record(step=1, phase="forward", kind="input", module="", slot="targets")["shape"], [8, 6, 4])
+                self.assertEqual(rank.info["coverage"]["evaluation"], 3)
+                self.assertEqual({line["training"] for line in rank.lines_of("call")}, {True})
+                shutil.rmtree(self.out + ".forkpoint")
+
+    def test_storage_that_is_freed(self):
+        rank, = self.train("freed", 1)
+        record = rank.record(step=1, phase="start", kind="buffer", module="", param="table")
+        self.assertEqual((record["not_observed"], record["shape"]), ("its storage was freed", [16]))
+        self.assertEqual(rank.counts(step=1)["backward/grad"], 14)
+
+    def test_buckets_and_communication_hooks(self):
+        for kind in ("buckets", "fp16_hook"):
+            with self.subTest(kind):
+                ranks = self.train(kind)
+                ddp = ranks[0].info["config"]["ddp"][0]
+                self.assertEqual((ddp["gradient_as_bucket_view"], ddp.get("comm_hook")), (True, "fp16_compress_hook" if kind == "fp16_hook" else None))
+                for param in ("weight", "bias"):
+                    keys = dict(step=1, kind="grad", module="module.0.up", param=param)
+                    local = [rank.value(phase="backward", **keys) for rank in ranks]
+                    self.assertFalse(torch.equal(*local))
+                    self.assertSame(ranks[0].value(phase="reduce", **keys), ranks[1].value(phase="reduce", **keys))
+                    self.assertTrue(torch.allclose(sum(local) / 2, ranks[0].value(phase="reduce", **keys), rtol=2e-3, atol=1e-5))
+                shutil.rmtree(self.out + ".forkpoint")
+
+    @unittest.skipIf(importlib.util.find_spec("transformers") is None or importlib.util.find_spec("accelerate") is None,
+                     "transformers and accelerate are not installed")
+    def test_hugging_face_trainer(self):
+        rank, = self.train("trainer", 1)
+        counts = rank.counts(step=1)
+        self.assertEqual((counts["data/batch"], counts["reduce/grad"], counts["optimizer/param"]), (2, 28, 28))
+        self.assertTrue(rank.records(step=1, phase="forward", kind="output", module="transformer.h.0.mlp.c_fc"))
+        self.assertEqual(rank.info["coverage"]["calls"], rank.info["coverage"]["calls_seen"])
+        self.assertEqual(len([s for s in rank.scalars if s["name"] == "loss"]), 3)
+
     @unittest.skipIf(TORCH < (2, 1), "no register_post_accumulate_grad_hook")
     def test_optimizer_in_backward(self):
         rank, = self.train("in_backward", 1)

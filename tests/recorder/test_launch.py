@@ -121,8 +121,8 @@ from __future__ import annotations
         script = self.script("print('ran')\n")
         for arguments, message in (
                 (["--out", "x"], "what is to be recorded?"), ([script], "--out"), (["--out", "x", "--frobnicate", script], "--frobnicate"),
-                (["--out", "x", "--level", "op", script], "--level op is not available yet"), (["--out", "x", "--steps", "3", "--"], "what is"),
-                (["--out", "x", "--steps", "a:b", script], "expected FIRST:END"), (["--out", "x", "--steps", "3:1", script], "selects no step"),
+                (["--out", "x", "--level", "ops", script], "--level ops: levels are module and op"), (["--out", "x", "--steps", "3", "--"], "what is"),
+                (["--out", "x", "--steps", "a:b", script], "expected numbers and FIRST:END ranges"), (["--out", "x", "--steps", "3:1", script], "--steps 3:1: 3:1 selects nothing"),
                 (["--out", "x", "nowhere.py"], "cannot read nowhere.py"), (["--out", "x", "--", "no-such-command"], "cannot run no-such-command"),
                 (["--out", "x", "-m", "no_such_module"], "no module named no_such_module"), (["--out", "x", "echo"], "put -- before it")):
             out, err = self.run_python(RECORDER, *arguments, status=2)

@@ -104,6 +104,16 @@ TEST(Floor, AFewElementsMayBeNarrowByChance)
     EXPECT_EQ(runs.compare().severity("s0/forward/output/fc"), Severity::Divergent);
 }
 
+TEST(Floor, OneRoundValueInAllElementsTellsNothingOfTheType)
+{
+    Runs runs;
+    runs.a.rank().output("fc", f32({ 256 }, Elements(256, 3.0f)));
+    runs.b.rank().output("fc", f32({ 256 }, Elements(256, 4.5f)));
+    const auto compared = runs.compare();
+    EXPECT_DOUBLE_EQ(compared.result("s0/forward/output/fc").floor, kSingleFloor);
+    EXPECT_EQ(compared.severity("s0/forward/output/fc"), Severity::Divergent);
+}
+
 TEST(Floor, IsInheritedFromInputsThatDiffer)
 {
     const auto x = gaussian(256, 1), y = gaussian(256, 2);

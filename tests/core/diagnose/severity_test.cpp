@@ -22,13 +22,13 @@ const double kSingle = unitRoundoff(DType::Float32);
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Statistics of n finite elements, none bit-equal, both sides of norm 1 and largest magnitude 1.
+/// Statistics of n finite elements, none bit-equal, both sides of norm 1 and largest magnitude 1; no factor explains the difference.
 PairStatistics statistics(double diffNorm, double maxAbs, std::int64_t n = 1000)
 {
     PairStatistics s;
     s.count = s.finite = n;
     s.normA = s.normB = 1;
-    s.diffNorm = diffNorm;
+    s.diffNorm = s.scaleResidual = diffNorm;
     s.maxAbs.value = maxAbs;
     s.a.max = s.b.max = 1;
     return s;
@@ -231,6 +231,25 @@ TEST(Structure, AFactorOfAFewRoundoffsIsNoise)
 {
     const auto a = test::gaussian(1000, 1); // a mean formed as sum * (1/3) instead of sum / 3 is a factor too
     EXPECT_EQ(judged(f32({ 1000 }, a), f32({ 1000 }, test::scaled(a, 1 + 4 * kSingle))).severity, Severity::Noise);
+}
+
+TEST(Structure, AFactorThatExplainsAllIsDivergentWithinAHundredFloors)
+{
+    // A halved gradient in bfloat16 is 32 floors off.
+    const double floor = estimatedFloor(unitRoundoff(DType::BFloat16)), u = unitRoundoff(DType::BFloat16);
+    auto s = statistics(0.5, 0.5);
+    s.normB = 0.5;
+    s.bestScale = 0.5;
+    s.scaleResidual = floor;
+    EXPECT_EQ(judge(s, u, floor, {}).severity, Severity::Divergent);
+    s.scaleResidual = 3 * floor; // more is left than rounding: no factor
+    EXPECT_EQ(judge(s, u, floor, {}).severity, Severity::Drift);
+    s.scaleResidual = 0;
+    s.diffNorm = 7 * floor; // a few roundings may act alike on all elements
+    EXPECT_EQ(judge(s, u, floor, {}).severity, Severity::Drift);
+    s = statistics(0.5, 0.5, 31);
+    s.scaleResidual = 0;
+    EXPECT_EQ(judge(s, u, floor, {}).severity, Severity::Drift) << "of a few elements any is nearly a factor of another";
 }
 
 TEST(Structure, TooFewElementsTellNothing)

@@ -108,6 +108,197 @@ def pipeline(schedule="ScheduleGPipe"):
     return part, losses
 
 
+def interleaved():
+    """Each rank has two stages of four."""
+    from torch.distributed import pipelining
+    torch.manual_seed(0)
+    parts = [Block(), Block(), Block(), nn.Linear(8, 4)]
+    mine = nn.ModuleList(parts[rank::world])
+    stages = [pipelining.PipelineStage(part, rank + world * place, len(parts), torch.device("cpu")) for place, part in enumerate(mine)]
+    steps = pipelining.ScheduleInterleaved1F1B(stages, n_microbatches=4, loss_fn=F.mse_loss)
+    optimizer = torch.optim.Adam(mine.parameters(), lr=0.01)
+    losses = []
+    for step in range(STEPS):
+        x, y = batch(step)
+        optimizer.zero_grad()
+        found = []
+        steps.step(x) if rank == 0 else steps.step(target=y, losses=found)
+        optimizer.step()
+        losses += [part.item() for part in found]
+    return mine, losses
+
+
+def by_hand():
+    """A pipeline of two stages in plain Python: one calls the autograd engine itself, as Megatron-LM does, the other torch.autograd.grad."""
+    whole = network()
+    part = nn.Sequential(whole[0]) if rank == 0 else nn.Sequential(whole[1], whole[2])
+    optimizer = torch.optim.Adam(part.parameters(), lr=0.01)
+    losses = []
+    for step in range(STEPS):
+        x, y = batch(step)
+        optimizer.zero_grad()
+        for rows in (slice(0, 4), slice(4, 8)):
+            if rank == 0:
+                sent = part(x[rows])
+                dist.send(sent.detach(), 1)
+                gradient = torch.empty_like(sent)
+                dist.recv(gradient, 1)
+                torch.autograd.Variable._execution_engine.run_backward((sent,), (gradient,), False, False, tuple(), allow_unreachable=True,
+                                                                       accumulate_grad=True)
+            else:
+                received = torch.empty(4, 6, 8)
+                dist.recv(received, 0)
+                received.requires_grad_()
+                loss = F.mse_loss(part(received), y[rows])
+                inputs = [received, *part.parameters()]
+                found = torch.autograd.grad(loss, inputs)
+                for tensor, gradient in zip(inputs, found):
+                    tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+                dist.send(received.grad, 0)
+                losses.append(loss.item())
+        optimizer.step()
+    return part, losses
+
+
+class Fused(torch.autograd.Function):
+    """A linear layer whose backward adds the weight's gradient to weight.main_grad, as Megatron-LM's does."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, weight = ctx.saved_tensors
+        weight.main_grad += gradient.flatten(0, -2).t() @ x.flatten(0, -2)
+        weight.grad_added_to_main_grad = True
+        return gradient @ weight, torch.empty_like(weight)
+
+
+class FusedLinear(nn.Linear):
+    def forward(self, x):
+        return Fused.apply(x, self.weight) + self.bias
+
+
+def main_grad():
+    torch.manual_seed(0)
+    model = nn.Sequential(FusedLinear(8, 8), nn.Tanh(), FusedLinear(8, 4))
+    masters = [p.detach().clone().requires_grad_() for p in model.parameters()]
+    optimizer = torch.optim.Adam(masters, lr=0.01)
+    losses = []
+    for p in model.parameters():
+        p.main_grad = torch.zeros_like(p)
+    for step in range(STEPS):
+        x, y = batch(step)
+        for p in model.parameters():
+            p.main_grad.zero_()
+            p.grad = None
+        loss = F.mse_loss(model(x), y)
+        loss.backward()
+        with torch.no_grad():
+            for p, master in zip(model.parameters(), masters):
+                if not getattr(p, "grad_added_to_main_grad", False):
+                    p.main_grad += p.grad
+                p.grad = None
+                master.grad = p.main_grad.clone()
+            optimizer.step()
+            for p, master in zip(model.parameters(), masters):
+                p.copy_(master)
+        losses.append(loss.item())
+    return model, losses
+
+
+class Answers(nn.Module):
+    """Returns its loss in a dictionary, or first in a tuple."""
+
+    def __init__(self, as_tuple):
+        super().__init__()
+        self.net, self.as_tuple = network(), as_tuple
+
+    def forward(self, x, targets=None):
+        answer = self.net(x)
+        loss = F.mse_loss(answer, targets) if targets is not None else None
+        return (loss, answer) if self.as_tuple else {"loss": loss, "logits": answer}
+
+
+def answers(as_tuple):
+    """With an evaluation after each step."""
+    model = Answers(as_tuple)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for step in range(STEPS):
+        x, y = batch(step)
+        optimizer.zero_grad()
+        loss = model(x, targets=y)[0 if as_tuple else "loss"]
+        loss.backward()
+        optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            losses += [loss.item(), model(x, targets=y)[0 if as_tuple else "loss"].item()]
+        model.train()
+    return model, losses
+
+
+def freed():
+    """Storage that is freed while its tensor lives: of a buffer for good, of an activation until backward needs it."""
+    def storage(tensor):
+        return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+
+    model = network()
+    model.register_buffer("table", torch.ones(16))
+    size = storage(model.table).nbytes()
+    storage(model.table).resize_(0)
+    kept = []
+
+    def free(module, inputs, output):
+        kept[:] = [output.detach().clone(), output]
+        return F.gelu(output)
+
+    def restore(gradient):
+        copy, output = kept
+        storage(output).resize_(copy.numel() * copy.element_size() // (1 if hasattr(output, "untyped_storage") else copy.element_size()))
+        with torch.no_grad():
+            output.data.copy_(copy)
+        return gradient
+
+    def forget(module, inputs, output):
+        output.register_hook(restore)
+        storage(kept[1]).resize_(0)
+
+    model[0].up.register_forward_hook(free)
+    model[0].down.register_forward_hook(forget)
+    assert size == 64
+    return model, loop(model)
+
+
+def buckets(hook):
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+    model = nn.parallel.DistributedDataParallel(network(), gradient_as_bucket_view=True)
+    if hook:
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    return model, loop(model, share=slice(rank, None, world), clip=True)
+
+
+def trainer():
+    import transformers
+    torch.manual_seed(0)
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=32, n_positions=8, n_embd=8, n_layer=2, n_head=2))
+    rows = [{"input_ids": row, "labels": row} for row in torch.randint(0, 32, (4 * STEPS, 8), generator=torch.Generator().manual_seed(1))]
+    losses = []
+
+    class Kept(transformers.Trainer):
+        def compute_loss(self, *args, **kwargs):
+            loss = super().compute_loss(*args, **kwargs)
+            losses.append(loss.item())
+            return loss
+
+    folder = os.path.join(os.path.dirname(os.path.abspath(result)), "trained")
+    Kept(model, transformers.TrainingArguments(folder, max_steps=STEPS, per_device_train_batch_size=4, use_cpu=True, report_to=[], save_strategy="no",
+                                               disable_tqdm=True, logging_strategy="no"), train_dataset=rows).train()
+    return model, losses
+
+
 def in_backward():
     """Each parameter has an optimizer, which steps as soon as its gradient is there."""
     model = network()
@@ -185,7 +376,9 @@ def lightning():
 
 
 KINDS = {"fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
-         "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward, "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning}
+         "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward, "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning,
+         "interleaved": interleaved, "by_hand": by_hand, "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True),
+         "freed": freed, "buckets": lambda: buckets(False), "fp16_hook": lambda: buckets(True), "trainer": trainer}
 
 
 def digest(model):
