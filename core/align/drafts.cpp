@@ -90,7 +90,7 @@ void collect(const CollectSide& from, bool isA, const MappedNames& names, TextNu
             auto& draft = drafts[at->second];
             draft.call = call ? call : draft.call;
             if (!record.notObserved.empty()) {
-                draft.notObserved = &record.notObserved;
+                draft.notObserved = &*record.notObserved;
             }
             auto& parts = isA ? draft.a : draft.b;
             if (parts.empty()) {

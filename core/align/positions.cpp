@@ -22,7 +22,7 @@ bool hasPositions(const bundle::TensorRecord& record, std::int64_t rows, std::in
 
 bool isMask(const bundle::TensorRecord& record)
 {
-    return record.shape.size() == 2 && isInteger(record.dtype) && record.slot.find("mask") != std::string::npos;
+    return record.shape.size() == 2 && isInteger(record.dtype) && record.slot->find("mask") != std::string::npos;
 }
 
 /// Rows of equal elements, compared as bytes.

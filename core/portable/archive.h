@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/bundle/shared_value.h"
+
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -39,6 +41,8 @@ template <class T> struct IsOptional : std::false_type { };
 template <class T> struct IsOptional<std::optional<T>> : std::true_type { };
 template <class T> struct IsMap : std::false_type { };
 template <class K, class V> struct IsMap<std::map<K, V>> : std::true_type { };
+template <class T> struct IsShared : std::false_type { };
+template <class T> struct IsShared<bundle::SharedValue<T>> : std::true_type { };
 template <class T> struct IsPair : std::false_type { };
 template <class A, class B> struct IsPair<std::pair<A, B>> : std::true_type { };
 
@@ -99,6 +103,8 @@ private:
             if (value) {
                 write(*value);
             }
+        } else if constexpr (IsShared<T>::value) {
+            write(*value);
         } else if constexpr (IsPair<T>::value) {
             write(value.first);
             write(value.second);
@@ -243,6 +249,10 @@ private:
             if (below(2) != 0) {
                 read(value.emplace());
             }
+        } else if constexpr (IsShared<T>::value) {
+            std::remove_cvref_t<decltype(*value)> plain;
+            read(plain);
+            value = std::move(plain);
         } else if constexpr (IsPair<T>::value) {
             read(value.first);
             read(value.second);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/portable/container.h"
 
-#include "core/import/little_endian.h"
+#include "core/files/little_endian.h"
 
 #include <algorithm>
 #include <array>
@@ -165,7 +165,7 @@ Result<void> ContainerWriter::finish()
 
 Result<std::shared_ptr<const Container>> Container::open(const std::filesystem::path& path)
 {
-    auto file = import::FilePool::create()->file(path, path.string());
+    auto file = files::FilePool::create()->file(path, path.string());
     if (!file) {
         return tl::unexpected(file.error());
     }
@@ -182,11 +182,11 @@ Result<std::shared_ptr<const Container>> Container::open(const std::filesystem::
         return fail(ErrorCode::Truncated, fmt::format("ends after {} bytes, within its header; {}", size, kCopyAgain), label);
     }
     const std::span<const std::byte> bytes(*head);
-    if (const auto major = import::le32(bytes, 8); major != kMajor) {
-        return fail(ErrorCode::Unsupported, fmt::format("has format version {}.{}, and this Forkpoint reads {}.x: update Forkpoint", major, import::le32(bytes, 12), kMajor),
+    if (const auto major = files::le32(bytes, 8); major != kMajor) {
+        return fail(ErrorCode::Unsupported, fmt::format("has format version {}.{}, and this Forkpoint reads {}.x: update Forkpoint", major, files::le32(bytes, 12), kMajor),
                     label);
     }
-    const std::uint64_t directoryAt = import::le64(bytes, 16), count = import::le64(bytes, 24);
+    const std::uint64_t directoryAt = files::le64(bytes, 16), count = files::le64(bytes, 24);
     if (count == 0 || count > kMaxSections || directoryAt < kHeaderBytes) {
         return fail(ErrorCode::Corrupt, fmt::format("its header is damaged; {}", kCopyAgain), label);
     }
@@ -198,7 +198,7 @@ Result<std::shared_ptr<const Container>> Container::open(const std::filesystem::
     if (!directory) {
         return tl::unexpected(directory.error());
     }
-    if (size != directoryAt + directoryBytes || import::le64(bytes, kChecked) != checksumOf(bytes.first(kChecked), *directory)) {
+    if (size != directoryAt + directoryBytes || files::le64(bytes, kChecked) != checksumOf(bytes.first(kChecked), *directory)) {
         return fail(ErrorCode::Corrupt, fmt::format("its header or its list of sections is damaged; {}", kCopyAgain), label);
     }
     const auto out = std::make_shared<Container>();
@@ -206,7 +206,7 @@ Result<std::shared_ptr<const Container>> Container::open(const std::filesystem::
     std::uint64_t at = kHeaderBytes;
     for (std::size_t i = 0; i < count; ++i) {
         const std::span<const std::byte> entry = std::span(*directory).subspan(i * kEntryBytes, kEntryBytes);
-        const Section section { import::le64(entry, 0), import::le64(entry, 8), import::le64(entry, 16), import::le64(entry, 24) };
+        const Section section { files::le64(entry, 0), files::le64(entry, 8), files::le64(entry, 16), files::le64(entry, 24) };
         if (section.offset != at || section.stored > directoryAt - at) {
             return fail(ErrorCode::Corrupt, fmt::format("section {} is not where it should be; {}", i, kCopyAgain), label);
         }

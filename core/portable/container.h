@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/import/bytes.h"
+#include "core/files/bytes.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,7 @@ public:
     Result<std::vector<std::byte>> read(std::size_t number, std::uint64_t most) const;
 
 private:
-    import::BytesPtr m_file;
+    files::BytesPtr m_file;
     std::vector<Section> m_sections;
 };
 

@@ -19,7 +19,7 @@ template <> inline constexpr unsigned kValuesOf<bundle::Level> = 2;
 template <> inline constexpr unsigned kValuesOf<bundle::Detail> = 4;
 template <> inline constexpr unsigned kValuesOf<bundle::Placement::Type> = 3;
 template <> inline constexpr unsigned kValuesOf<bundle::Problem::Level> = 2;
-template <> inline constexpr unsigned kValuesOf<align::Rule> = 5;
+template <> inline constexpr unsigned kValuesOf<align::Rule> = 6;
 template <> inline constexpr unsigned kValuesOf<align::PairStatus> = 5;
 template <> inline constexpr unsigned kValuesOf<align::Join> = 4;
 template <> inline constexpr unsigned kValuesOf<align::Reduction> = 4;
@@ -161,7 +161,7 @@ template <class Archive> void fields(Archive& archive, Part& x)
     if constexpr (!Archive::kReads) {
         number = static_cast<std::uint64_t>(x.record - x.rank->tensors.data());
     }
-    archive(x.rankIndex, number, x.micro);
+    archive(x.rankIndex, number, x.micro, x.piece);
     if constexpr (Archive::kReads) {
         const auto& ranks = archive.side->ranks;
         if (!archive.ok() || x.rankIndex >= ranks.size() || number >= ranks[x.rankIndex]->tensors.size()) {
@@ -173,10 +173,16 @@ template <class Archive> void fields(Archive& archive, Part& x)
     }
 }
 
+template <class Archive> void fields(Archive& archive, JoinLevel& x)
+{
+    auto& [join, dim, size, groups, pieces] = x;
+    archive(join, dim, size, groups, pieces);
+}
+
 template <class Archive> void fields(Archive& archive, Assembly& x)
 {
-    auto& [parts, ranks, dim, micros, weight, order, samples, shape, dtype] = x;
-    archive(parts, ranks, dim, micros, weight, order, samples, shape, dtype);
+    auto& [parts, outer, ranks, dim, micros, weight, order, samples, shape, positions, padLeft, dtype] = x;
+    archive(parts, outer, ranks, dim, micros, weight, order, samples, shape, positions, padLeft, dtype);
     if constexpr (Archive::kReads) {
         bool sound = !parts.empty() && elementCount(shape).has_value() && dim >= 0 && (order.empty() || static_cast<std::int64_t>(order.size()) == samples);
         for (const auto& row : parts) {
@@ -194,9 +200,10 @@ template <class Archive> void fields(Archive& archive, Assembly& x)
     }
 }
 
+/// Without which positions of padded rows count, which is for measuring and nothing else.
 template <class Archive> void fields(Archive& archive, Lane& x)
 {
-    auto& [a, b, rank] = x;
+    auto& [a, b, rank, kept] = x;
     archive.side = archive.sides[0];
     archive(a);
     archive.side = archive.sides[1];
@@ -206,8 +213,8 @@ template <class Archive> void fields(Archive& archive, Lane& x)
 /// Its id follows from its key.
 template <class Archive> void fields(Archive& archive, Pair& x)
 {
-    auto& [key, id, rule, status, lanes, assembly, note, guess, dtypeA, dtypeB, shapeA, shapeB, source] = x;
-    archive(key, rule, status, lanes, assembly, note, guess, dtypeA, dtypeB, shapeA, shapeB, source);
+    auto& [key, id, rule, status, lanes, assembly, note, guess, dtypeA, dtypeB, shapeA, shapeB, source, mappedBy] = x;
+    archive(key, rule, status, lanes, assembly, note, guess, dtypeA, dtypeB, shapeA, shapeB, source, mappedBy);
     if constexpr (Archive::kReads) {
         id = pairId(key);
         if (!elementCount(shapeA) || !elementCount(shapeB)) {
