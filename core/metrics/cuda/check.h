@@ -15,7 +15,7 @@ inline int checked(cudaError_t status, const char* what, char* error)
     if (status == cudaSuccess)
         return 0;
     cudaGetLastError();
-    std::snprintf(error, FORKPOINT_CUDA_ERROR_SIZE, "%s: %s (%s)", what, cudaGetErrorString(status), cudaGetErrorName(status));
+    std::snprintf(error, FORKPOINT_CUDA_ERROR_SIZE, "%.100s: %.100s (%.40s)", what, cudaGetErrorString(status), cudaGetErrorName(status));
     return 1;
 }
 

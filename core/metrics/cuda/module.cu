@@ -63,11 +63,11 @@ int probe(char* device, size_t deviceSize, char* error)
     cudaFuncAttributes attributes{};
     if (cudaFuncGetAttributes(&attributes, reductionKernel) != cudaSuccess) {
         cudaGetLastError();
-        std::snprintf(error, FORKPOINT_CUDA_ERROR_SIZE, "%s has compute capability %d.%d, the module is built for 7.5 and newer", properties.name,
+        std::snprintf(error, FORKPOINT_CUDA_ERROR_SIZE, "%.100s has compute capability %d.%d, the module is built for 7.5 and newer", properties.name,
                       properties.major, properties.minor);
         return 1;
     }
-    std::snprintf(device, deviceSize, "%s, compute capability %d.%d, %d MiB, driver for CUDA %d.%d", properties.name, properties.major,
+    std::snprintf(device, deviceSize, "%.100s, compute capability %d.%d, %d MiB, driver for CUDA %d.%d", properties.name, properties.major,
                   properties.minor, static_cast<int>(properties.totalGlobalMem >> 20), driver / 1000, driver % 100 / 10);
     return 0;
 }
