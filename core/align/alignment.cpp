@@ -103,6 +103,12 @@ std::string shortOf(const Side& side, const Side& other)
     return fmt::format("only {} of {} ranks", rankList(ranks), world);
 }
 
+/// The only part of the only rank of a group with one micro-step; nullptr if the group or the draft has more.
+const Part* onePart(const std::vector<Part>& parts, const std::vector<std::size_t>& ranks, std::size_t micros)
+{
+    return ranks.size() == 1 && micros == 1 && parts.size() == 1 && parts.front().rankIndex == ranks.front() ? &parts.front() : nullptr;
+}
+
 /// What relating the pairs of a step needs to know.
 struct StepContext {
     const Side& a;
@@ -111,6 +117,7 @@ struct StepContext {
     const StepCells& cellsA;
     const StepCells& cellsB;
     const AlignOptions& options;
+    std::string shortA, shortB; ///< shortOf
 };
 
 /// The last rule that is about the pair; nullptr if there is none.
@@ -160,6 +167,13 @@ Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
     for (std::size_t g = 0; g < groupsOfRanks; ++g) {
         // Groups are stored rank group by rank group, micro group by micro group; what has no micro-step uses the first of its ranks.
         const CellGroup& group = plan.groups[g * plan.microsA.size() + (micro ? static_cast<std::size_t>(draft.key.micro) : 0)];
+        if (const auto *partA = onePart(draft.a, group.ranksA, micro ? group.microsA.size() : 1), *partB = onePart(draft.b, group.ranksB, micro ? group.microsB.size() : 1);
+            partA && partB && !piecesA && !piecesB && !ruleA && !ruleB && context.shortA.empty() && context.shortB.empty()) {
+            if (auto lane = oneAgainstOne(*partA, *partB, group)) {
+                pair.lanes.push_back(std::move(*lane));
+                continue;
+            }
+        }
         const auto gridA = gridOf(draft.a, group.ranksA, micro ? group.microsA : std::vector<std::int32_t> { 0 }, countA);
         const auto gridB = gridOf(draft.b, group.ranksB, micro ? group.microsB : std::vector<std::int32_t> { 0 }, countB);
         if (isEmpty(gridA) || isEmpty(gridB)) {
@@ -179,7 +193,7 @@ Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
             return pair;
         }
         // The share that some ranks had of a batch is no batch, and what was computed from it differs from what was computed from the whole.
-        const std::string shortA = shortOf(context.a, context.b), shortB = shortOf(context.b, context.a);
+        const auto &shortA = context.shortA, &shortB = context.shortB;
         if ((!shortA.empty() || !shortB.empty()) && (unrelated || (micro && !group.rows.matched))) {
             pair.status = PairStatus::NotObserved;
             pair.note = fmt::format("the {} is {}, which do not hold the whole", shortB.empty() ? "reference" : "candidate", shortB.empty() ? shortA : shortB);
@@ -469,6 +483,13 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     out.renames.merge(mappedPaths);
     std::move(names->notes.begin(), names->notes.end(), std::back_inserter(out.notes));
 
+    std::size_t most = 0;
+    for (const auto* side : { &a, &b }) {
+        for (const auto* rank : side->ranks) {
+            most = std::max(most, rank->tensors.size());
+        }
+    }
+    out.pairs.reserve(most);
     const CallSites sitesA(a, {}), sitesB(b, out.renames);
     TextNumbers slots;
     std::vector<bool> placed(options.placements.size());
@@ -487,7 +508,7 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         auto order = displayOrder(drafts);
         std::erase_if(order, [&](std::uint32_t i) { return isExtra(drafts[i]); });
 
-        const StepContext context { a, b, plan, cellsA, cellsB, options };
+        const StepContext context { a, b, plan, cellsA, cellsB, options, shortOf(a, b), shortOf(b, a) };
         const std::size_t first = out.pairs.size();
         out.pairs.resize(first + order.size());
         oneapi::tbb::parallel_for(std::size_t { 0 }, order.size(), [&](std::size_t i) {

@@ -60,7 +60,7 @@ struct StepPlan {
 };
 
 struct AlignOptions {
-    std::optional<std::int32_t> stepOffset;  ///< step n of A against step n + offset of B; nullopt: the mapping's, else 0
+    std::optional<std::int32_t> stepOffset = {}; ///< step n of A against step n + offset of B; nullopt: the mapping's, else 0
     Mapping mapping = {};                    ///< names that the ladder cannot match by itself
     std::vector<PlacementRule> placements = {}; ///< instead of what was recorded or would be guessed; the last that matches counts
     MeshShape meshA = {}, meshB = {};        ///< instead of the recorded coordinates; empty: as recorded

@@ -192,6 +192,16 @@ std::vector<Draft> draftsOfStep(const CollectSide& a, const CollectSide& b, cons
 {
     std::vector<Draft> drafts;
     Numbers numbers;
+    std::size_t most = 0; // records of the rank that has the most: ranks have the same ones, as a rule
+    for (const auto* from : { &a, &b }) {
+        if (const auto records = from->index.steps.find(from->recordedStep); records != from->index.steps.end()) {
+            for (const auto& own : records->second) {
+                most = std::max(most, own.size());
+            }
+        }
+    }
+    drafts.reserve(most);
+    numbers.reserve(most);
     collect(a, true, names, slots, drafts, numbers);
     collect(b, false, names, slots, drafts, numbers);
     matchSlotsInOrder(drafts);

@@ -76,7 +76,10 @@ std::string joinName(std::string_view module, std::string_view param)
     if (module.empty() || param.empty()) {
         return std::string(module.empty() ? param : module);
     }
-    return fmt::format("{}.{}", module, param);
+    std::string out;
+    out.reserve(module.size() + 1 + param.size());
+    out.append(module).append(".").append(param);
+    return out;
 }
 
 std::string PairKey::name() const
@@ -90,17 +93,19 @@ std::string PairKey::name() const
 
 std::string pairId(const PairKey& key)
 {
-    std::string id = fmt::format("s{}", key.step);
+    std::string id; // by hand: there are millions of them
+    id.reserve(48 + key.module.size() + key.param.size() + key.slot.size());
+    id.append("s").append(std::to_string(key.step));
     if (key.micro > 0) {
-        id += fmt::format(".m{}", key.micro);
+        id.append(".m").append(std::to_string(key.micro));
     }
-    const std::string name = key.kind == bundle::Kind::Batch ? "batch" : joinName(key.module, key.param);
-    id += fmt::format("/{}/{}/{}", bundle::name(key.phase), bundle::name(key.kind), percentEncoded(name));
+    id.append("/").append(bundle::name(key.phase)).append("/").append(bundle::name(key.kind)).append("/");
+    id.append(percentEncoded(key.kind == bundle::Kind::Batch ? "batch" : joinName(key.module, key.param)));
     if (key.call > 0) {
-        id += fmt::format("#{}", key.call);
+        id.append("#").append(std::to_string(key.call));
     }
     if (!key.slot.empty()) {
-        id += ":" + percentEncoded(key.slot);
+        id.append(":").append(percentEncoded(key.slot));
     }
     return id;
 }

@@ -41,19 +41,20 @@ std::vector<std::string_view> components(std::string_view name)
     return out;
 }
 
-/// How many components of two names are equal, from both ends.
+/// How many components two names share, in order.
 int alike(std::string_view x, std::string_view y)
 {
     const auto a = components(x), b = components(y);
-    std::size_t front = 0, back = 0;
-    const std::size_t most = std::min(a.size(), b.size());
-    while (front < most && a[front] == b[front]) {
-        ++front;
+    std::vector<int> longest(b.size() + 1, 0); // common subsequence of what was seen of a and the first components of b
+    for (const auto component : a) {
+        int diagonal = 0;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const int before = longest[j + 1];
+            longest[j + 1] = component == b[j] ? diagonal + 1 : std::max(longest[j + 1], longest[j]);
+            diagonal = before;
+        }
     }
-    while (back < most - front && a[a.size() - 1 - back] == b[b.size() - 1 - back]) {
-        ++back;
-    }
-    return static_cast<int>(front + back);
+    return longest.back();
 }
 
 /// How near; larger is nearer.

@@ -186,6 +186,12 @@ bool cutTo(Candidate& longer, const SideParts& parts, const Shape& shape)
     return true;
 }
 
+/// Adds up parts that nobody declared to be partial.
+bool guessesSum(const Candidate& candidate)
+{
+    return candidate.micros.join == Join::Sum || std::any_of(candidate.ways.begin(), candidate.ways.end(), [](const Way& w) { return w.join == Join::Sum && !w.declared; });
+}
+
 std::optional<Choice> paddedChoice(const std::vector<Candidate>& ofA, const SideParts& a, const std::vector<Candidate>& ofB, const SideParts& b)
 {
     for (auto ca : ofA) {
@@ -228,7 +234,7 @@ double weightFor(const PairKey& key, const SideWeights& weights, const SideParts
         }
         declared *= way.weight.value_or(1);
         says = says || way.weight;
-        const bool holdsWhole = way.weight || way.join == Join::Replicate || (parts.axes[k].sameRows && !isLoss(key) && !isOneNumber(parts.grid));
+        const bool holdsWhole = way.weight || way.join == Join::Replicate || (parts.axes[k].sameRows && !isLoss(key) && elementCount(candidate.shape) != 1);
         whole *= holdsWhole ? static_cast<double>(parts.axes[k].size) : 1.0;
     }
     if (!weighted || (says && parts.axes.size() == 1)) {
@@ -237,34 +243,32 @@ double weightFor(const PairKey& key, const SideWeights& weights, const SideParts
     return declared * (weights.ranks == Reduction::Mean ? weights.weight * whole : weights.weight);
 }
 
-bool isOnePart(const RelationSide& side) { return side.grid.size() == 1 && side.grid[0].size() == 1 && !side.given && !side.pieces; }
-
-/// The most frequent case, and the only one of most runs: one tensor against one of its shape, in its own order.
-std::optional<Relation> oneAgainstOne(const PairKey& key, const RelationSide& a, const RelationSide& b, const CellGroup& group)
+Assembly assemblyOf(const Part& part)
 {
-    if (!isOnePart(a) || !isOnePart(b) || !group.rows.order.empty() || group.rows.positions.length > 0 || group.weights.a.weight != 1
-        || group.weights.b.weight != 1 || a.grid[0][0].record->shape != b.grid[0][0].record->shape) {
-        return std::nullopt;
-    }
-    Relation out;
-    auto& lane = out.lanes.emplace_back();
-    for (const auto& [side, whole] : { std::pair(&a, &lane.a), std::pair(&b, &lane.b) }) {
-        whole->parts = side->grid;
-        whole->shape = side->grid[0][0].record->shape;
-        whole->dtype = side->grid[0][0].record->dtype;
-    }
-    lane.rank = b.grid[0][0].rank->rank;
-    out.needsAllOfA = out.needsAllOfB = isActivation(key.kind) || isLocalGradient(key);
+    Assembly out;
+    out.parts.assign(1, std::vector<Part>(1, part));
+    out.shape = part.record->shape;
+    out.dtype = part.record->dtype;
     return out;
 }
 
 } // namespace
 
+std::optional<Lane> oneAgainstOne(const Part& a, const Part& b, const CellGroup& group)
+{
+    if (!group.rows.order.empty() || group.rows.positions.length > 0 || group.weights.a.weight != 1 || group.weights.b.weight != 1
+        || a.record->shape != b.record->shape) {
+        return std::nullopt;
+    }
+    Lane lane;
+    lane.a = assemblyOf(a);
+    lane.b = assemblyOf(b);
+    lane.rank = b.rank->rank;
+    return lane;
+}
+
 Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSide& sideB, const CellGroup& group)
 {
-    if (auto simple = oneAgainstOne(key, sideA, sideB, group)) {
-        return std::move(*simple);
-    }
     Relation relation;
     const auto sharers = [](const std::vector<std::size_t>& of) { return of.empty() ? nullptr : &of; };
     auto a = sideParts(key, sideA.grid, { group.meshA, group.weights.a, group.rows.replicatedA, sharers(group.rows.sharersA), sideA.rows, sideA.given,
@@ -321,7 +325,7 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
     relation.needsAllOfB = needsAll(bestB);
     relation.guess = bestA.guessed() || bestB.guessed();
 
-    const bool weighted = key.kind == bundle::Kind::GradOutput || isLocalGradient(key) || isLoss(key) || bestA.joins(Join::Sum) || bestB.joins(Join::Sum);
+    const bool weighted = key.kind == bundle::Kind::GradOutput || isLocalGradient(key) || isLoss(key) || guessesSum(bestA) || guessesSum(bestB);
     const double weightA = weightFor(key, weights.a, a, bestA, weighted), weightB = weightFor(key, weights.b, b, bestB, weighted);
 
     const bool reorder = !group.rows.order.empty() && isActivation(key.kind) && !bestB.shape.empty() && group.rows.rowsB > 0 && bestB.shape[0] > 0

@@ -6,6 +6,7 @@
 #include "core/align/placement.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,8 @@ struct RelationSide {
 /// Finds how the parts of both sides become tensors of one shape (DESIGN section 5, placement): as declared, else by trying. Where several ways fit
 /// as well, a few elements are read to decide.
 Relation relate(const PairKey& key, const RelationSide& a, const RelationSide& b, const CellGroup& group);
+
+/// The most frequent case, and the only one of most runs: one part against one of its shape, in its own order. nullopt: ask relate().
+std::optional<Lane> oneAgainstOne(const Part& a, const Part& b, const CellGroup& group);
 
 } // namespace forkpoint::align

@@ -1048,6 +1048,10 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <translation>缩放</translation>
     </message>
     <message>
+        <source>mapped</source>
+        <translation>映射</translation>
+    </message>
+    <message>
         <source>same name</source>
         <translation>同名</translation>
     </message>
@@ -1066,6 +1070,10 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
     <message>
         <source>none</source>
         <translation>无</translation>
+    </message>
+    <message>
+        <source>The mapping that you gave says so (%1).</source>
+        <translation>由您给出的映射指定（%1）。</translation>
     </message>
     <message>
         <source>Both runs use the same name.</source>

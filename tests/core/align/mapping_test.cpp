@@ -23,14 +23,14 @@ using Texts = std::vector<std::string>;
 
 Mapping mappingOf(const std::string& body)
 {
-    auto mapping = parseMapping(R"({"format": "forkpoint-map", "version": 1, )" + body + "}", "map.json");
+    auto mapping = parseMapping(R"map({"format": "forkpoint-map", "version": 1, )map" + body + "}", "map.json");
     EXPECT_TRUE(mapping) << mapping.error().text();
     return mapping.value_or(Mapping {});
 }
 
 Alignment mapped(RecordedRun& a, RecordedRun& b, const std::string& body)
 {
-    return aligned(a.side(), b.side(), { .mapping = mappingOf(body) });
+    return aligned(a.side(), b.side(), { .stepOffset = {}, .mapping = mappingOf(body) });
 }
 
 struct Refused {
@@ -56,37 +56,37 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Refused { "", ErrorCode::Corrupt, "is no JSON" }, Refused { "{\n\"names\": [}", ErrorCode::Corrupt, "at line 2" },
         Refused { "[]", ErrorCode::Usage, "is no object" }, Refused { "{}", ErrorCode::Usage, "'format' is missing" },
-        Refused { R"({"format": "other", "version": 1})", ErrorCode::Usage, "'format' is not" },
-        Refused { R"({"format": "forkpoint-map"})", ErrorCode::Usage, "'version' is not 1" },
-        Refused { R"({"format": "forkpoint-map", "version": 2})", ErrorCode::Usage, "'version' is not 1" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "name": []})", ErrorCode::Usage, "'name' is unknown; known are format, version" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "step_offset": 2.5})", ErrorCode::Usage, "'step_offset' is no integer" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "step_offset": 18446744073709551615})", ErrorCode::Usage, "'step_offset' is no integer" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "names": {}})", ErrorCode::Usage, "'names' is no array" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "names": [7]})", ErrorCode::Usage, "names[0] is no object" },
+        Refused { R"map({"format": "other", "version": 1})map", ErrorCode::Usage, "'format' is not" },
+        Refused { R"map({"format": "forkpoint-map"})map", ErrorCode::Usage, "'version' is not 1" },
+        Refused { R"map({"format": "forkpoint-map", "version": 2})map", ErrorCode::Usage, "'version' is not 1" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "name": []})map", ErrorCode::Usage, "'name' is unknown; known are format, version" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "step_offset": 2.5})map", ErrorCode::Usage, "'step_offset' is no integer" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "step_offset": 18446744073709551615})map", ErrorCode::Usage, "'step_offset' is no integer" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "names": {}})map", ErrorCode::Usage, "'names' is no array" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "names": [7]})map", ErrorCode::Usage, "names[0] is no object" },
         Refused { "{\"format\": \"forkpoint-map\", \"version\": 1, \"names\": [{\"candidate\": \"a\", \"reference\": \"b\"},\n{\"candidate\": \"(\", \"reference\": \"b\"}]}",
                   ErrorCode::Usage, "line 2: names[1]: 'candidate' is no valid regular expression: missing )" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "names": [{"candidate": "", "reference": "b"}]})", ErrorCode::Usage, "empty" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "names": [{"candidate": "a", "reference": "\\1"}]})", ErrorCode::Usage,
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "names": [{"candidate": "", "reference": "b"}]})map", ErrorCode::Usage, "empty" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "names": [{"candidate": "a", "reference": "\\1"}]})map", ErrorCode::Usage,
                   "names[0]: 'reference' does not fit the pattern" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "names": [{"candidate": "a"}]})", ErrorCode::Usage, "'reference' is missing" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "names": [{"candidate": "a", "reference": 5}]})", ErrorCode::Usage, "'reference' is no text" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "pairs": [{"candidate": "a#x", "reference": "b"}]})", ErrorCode::Usage, "no number of a call" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "names": [{"candidate": "a"}]})map", ErrorCode::Usage, "'reference' is missing" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "names": [{"candidate": "a", "reference": 5}]})map", ErrorCode::Usage, "'reference' is no text" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "pairs": [{"candidate": "a#x", "reference": "b"}]})map", ErrorCode::Usage, "no number of a call" },
         Refused { "{\"format\": \"forkpoint-map\", \"version\": 1, \"pairs\": [\n{\"candidate\": \"a\", \"reference\": \"x\"},\n{\"candidate\": \"b\", \"reference\": \"x\"}]}",
                   ErrorCode::Usage, "line 3: 'x' of the reference has a partner already, in line 2" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": "b"}]})", ErrorCode::Usage, "needs a list of parts" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": ["b"]}]})", ErrorCode::Usage, "has 1 parts" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": ["b", "b"]}]})", ErrorCode::Usage, "a part twice" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": ["b", 1]}]})", ErrorCode::Usage, "that is no text" },
-        Refused { R"({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": ["b", "c"], "dim": 99}]})", ErrorCode::Usage,
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": "b"}]})map", ErrorCode::Usage, "needs a list of parts" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": ["b"]}]})map", ErrorCode::Usage, "has 1 parts" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": ["b", "b"]}]})map", ErrorCode::Usage, "a part twice" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": ["b", 1]}]})map", ErrorCode::Usage, "that is no text" },
+        Refused { R"map({"format": "forkpoint-map", "version": 1, "joins": [{"candidate": "a", "reference": ["b", "c"], "dim": 99}]})map", ErrorCode::Usage,
                   "'dim' is no integer from -16 to 15" }));
 
 TEST(MappingFile, IsWrittenAsItIsRead)
 {
-    const auto mapping = mappingOf(R"("step_offset": -3,
+    const auto mapping = mappingOf(R"map("step_offset": -3,
         "names": [{"candidate": "^h\\.(\\d+)", "reference": "layers.\\1"}],
         "pairs": [{"reference": "fc", "candidate": "dense"}, {"reference": "attn#1:a%3Ab", "candidate": "att%23#0:mask"}],
-        "joins": [{"reference": ["attn.q", "attn.k"], "candidate": "attn\\.qk", "dim": -1, "blocks": 4}, {"reference": "up", "candidate": ["up1", "up2"]}])");
+        "joins": [{"reference": ["attn.q", "attn.k"], "candidate": "attn\\.qk", "dim": -1, "blocks": 4}, {"reference": "up", "candidate": ["up1", "up2"]}])map");
     EXPECT_EQ(mapping.pairs[1].reference, (TensorName { "attn", 1, "a:b" }));
     EXPECT_EQ(mapping.pairs[1].candidate, (TensorName { "att#", 0, "mask" }));
     const auto text = mappingText(mapping);
@@ -107,7 +107,7 @@ TEST(MappingFile, OnDisk)
     test::TempFolder folder;
     EXPECT_EQ(readMapping(folder.path()).error().code, ErrorCode::Usage) << "a folder";
     EXPECT_EQ(readMapping(folder.path() / "none.json").error().code, ErrorCode::NotFound);
-    std::ofstream(folder.path() / "map.json") << mappingText(mappingOf(R"("step_offset": 2)"));
+    std::ofstream(folder.path() / "map.json") << mappingText(mappingOf(R"map("step_offset": 2)map"));
     EXPECT_EQ(readMapping(folder.path() / "map.json")->stepOffset, 2);
 }
 
@@ -130,7 +130,7 @@ TEST(Mapped, AModuleTakesAlongWhatIsBelowIt)
     RecordedRun a("a"), b("b");
     a.rank().start("enc.attn.q.weight", f32({ 1 }, { 1 })).start("enc.attn2.q.weight", f32({ 1 }, { 1 }));
     b.rank().start("enc.att.q.weight", f32({ 1 }, { 1 })).start("enc.attn2.q.weight", f32({ 1 }, { 1 }));
-    const auto alignment = mapped(a, b, R"("pairs": [{"reference": "enc.attn", "candidate": "enc.att"}])");
+    const auto alignment = mapped(a, b, R"map("pairs": [{"reference": "enc.attn", "candidate": "enc.att"}])map");
     EXPECT_EQ(pairOf(alignment, "s0/start/param/enc.attn.q.weight").rule, Rule::Mapped);
     EXPECT_EQ(pairOf(alignment, "s0/start/param/enc.attn2.q.weight").rule, Rule::Exact) << "a name that only begins alike";
     EXPECT_EQ(alignment.renames.count("enc.att"), 0u) << "no module of this name was recorded";
@@ -141,7 +141,7 @@ TEST(Mapped, TheGraphIsToldOfModules)
     RecordedRun a("a"), b("b");
     a.rank().module("", "Net").module("fc", "Linear", { "weight" }).module("out", "Linear", { "weight" }).output("fc", f32({ 1 }, { 1 })).output("out", f32({ 1 }, { 2 }));
     b.rank().module("", "Net").module("d1", "Linear", { "weight" }).module("d2", "Linear", { "weight" }).output("d1", f32({ 1 }, { 2 })).output("d2", f32({ 1 }, { 1 }));
-    const auto alignment = mapped(a, b, R"("pairs": [{"reference": "fc", "candidate": "d2"}])");
+    const auto alignment = mapped(a, b, R"map("pairs": [{"reference": "fc", "candidate": "d2"}])map");
     EXPECT_EQ(alignment.renames, (std::map<std::string, std::string> { { "d1", "out" }, { "d2", "fc" } })) << "the ladder takes what the mapping leaves";
     EXPECT_EQ(pairOf(alignment, "s0/forward/output/fc").rule, Rule::Mapped);
     EXPECT_EQ(pairOf(alignment, "s0/forward/output/out").rule, Rule::ClassOrder);
@@ -152,7 +152,7 @@ TEST(Mapped, TwoNamesMayBeSwapped)
     RecordedRun a("a"), b("b");
     a.rank().start("x.weight", f32({ 1 }, { 1 })).start("y.weight", f32({ 1 }, { 2 }));
     b.rank().start("x.weight", f32({ 1 }, { 2 })).start("y.weight", f32({ 1 }, { 1 }));
-    const auto alignment = mapped(a, b, R"("pairs": [{"reference": "x", "candidate": "y"}, {"reference": "y", "candidate": "x"}])");
+    const auto alignment = mapped(a, b, R"map("pairs": [{"reference": "x", "candidate": "y"}, {"reference": "y", "candidate": "x"}])map");
     EXPECT_EQ(elementsOf(alignment.b, pairOf(alignment, "s0/start/param/x.weight").lanes[0].b), (Elements { 1 }));
 }
 
@@ -161,7 +161,7 @@ TEST(Mapped, OneCallAndOneSlot)
     RecordedRun a("a"), b("b");
     a.rank().output("norm", f32({ 1 }, { 1 }), { .slot = "0" }).output("norm", f32({ 1 }, { 2 }), { .slot = "1" });
     b.rank().output("norm", f32({ 1 }, { 2 }), { .slot = "0" }).output("norm", f32({ 1 }, { 1 }), { .slot = "1" });
-    const auto alignment = mapped(a, b, R"("pairs": [{"reference": "norm:0", "candidate": "norm:1"}, {"reference": "norm:1", "candidate": "norm:0"}])");
+    const auto alignment = mapped(a, b, R"map("pairs": [{"reference": "norm:0", "candidate": "norm:1"}, {"reference": "norm:1", "candidate": "norm:0"}])map");
     EXPECT_EQ(elementsOf(alignment.b, pairOf(alignment, "s0/forward/output/norm:1").lanes[0].b), (Elements { 2 }));
     EXPECT_EQ(pairOf(alignment, "s0/forward/output/norm:1").rule, Rule::Mapped);
 }
@@ -171,14 +171,14 @@ TEST(Mapped, TheStepOffsetUnlessOneIsGiven)
     RecordedRun a("a"), b("b");
     a.rank().step(0).start("fc.weight", f32({ 1 }, { 1 }));
     b.rank().step(5).start("fc.weight", f32({ 1 }, { 1 })).step(6).start("fc.weight", f32({ 1 }, { 2 }));
-    EXPECT_EQ(mapped(a, b, R"("step_offset": 5)").stepOffset, 5);
-    EXPECT_EQ(aligned(a.side(), b.side(), { .stepOffset = 6, .mapping = mappingOf(R"("step_offset": 5)") }).stepOffset, 6);
+    EXPECT_EQ(mapped(a, b, R"map("step_offset": 5)map").stepOffset, 5);
+    EXPECT_EQ(aligned(a.side(), b.side(), { .stepOffset = 6, .mapping = mappingOf(R"map("step_offset": 5)map") }).stepOffset, 6);
 }
 
 /// Queries, keys and values apart in A; fused in B.
 struct FusedPair {
     RecordedRun a { "apart" }, b { "fused" };
-    const std::string map = R"("joins": [{"candidate": "attn\\.qkv", "reference": ["attn.q", "attn.k", "attn.v"]}])";
+    const std::string map = R"map("joins": [{"candidate": "attn\\.qkv", "reference": ["attn.q", "attn.k", "attn.v"]}])map";
     FusedPair()
     {
         auto& rank = a.rank();
@@ -216,7 +216,7 @@ TEST(Joins, PartsInTheReference)
 TEST(Joins, PartsInTheCandidate)
 {
     FusedPair runs;
-    const auto alignment = mapped(runs.b, runs.a, R"("joins": [{"reference": "attn\\.qkv", "candidate": ["attn.q", "attn.k", "attn.v"]}])");
+    const auto alignment = mapped(runs.b, runs.a, R"map("joins": [{"reference": "attn\\.qkv", "candidate": ["attn.q", "attn.k", "attn.v"]}])map");
     EXPECT_EQ(alignment.pairs.size(), 3u);
     const auto& lane = pairOf(alignment, "s0/start/param/attn.qkv.weight").lanes.at(0);
     EXPECT_EQ(elementsOf(alignment.b, lane.b), (Elements { 1, 2, 3, 4 }));
@@ -227,7 +227,7 @@ TEST(Joins, HeadByHead)
     RecordedRun a("apart"), b("fused"); // two heads: q0 k0 q1 k1
     a.rank().start("q.weight", f32({ 2, 1 }, { 1, 3 })).start("k.weight", f32({ 2, 1 }, { 2, 4 }));
     b.rank().start("qk.weight", f32({ 4, 1 }, { 1, 2, 3, 4 }));
-    const auto alignment = mapped(a, b, R"("joins": [{"candidate": "^qk\\b", "reference": ["q", "k"], "dim": 0, "blocks": 2}])");
+    const auto alignment = mapped(a, b, R"map("joins": [{"candidate": "^qk\\b", "reference": ["q", "k"], "dim": 0, "blocks": 2}])map");
     const auto& pair = alignment.pairs.at(0);
     EXPECT_EQ(elementsOf(alignment.a, pair.lanes.at(0).a), (Elements { 1, 2, 3, 4 }));
     EXPECT_EQ(pair.assembly, "reference: 2 tensors concatenated along dim 0 in 2 blocks each");
@@ -242,7 +242,7 @@ TEST(Joins, OfShards)
         a.rank(rank).batch(f32({ 1, 1 }, { 9 })).loss(1).start("q.weight", f32({ 1, 1 }, { 1 + r }), shard).start("k.weight", f32({ 1, 1 }, { 3 + r }), shard);
     }
     b.rank().batch(f32({ 1, 1 }, { 9 })).loss(1).start("qk.weight", f32({ 4, 1 }, { 1, 2, 3, 4 }));
-    const auto alignment = mapped(a, b, R"("joins": [{"candidate": "^qk\\b", "reference": ["q", "k"]}])");
+    const auto alignment = mapped(a, b, R"map("joins": [{"candidate": "^qk\\b", "reference": ["q", "k"]}])map");
     const auto& pair = pairOf(alignment, "s0/start/param/qk.weight");
     ASSERT_EQ(pair.lanes.size(), 1u) << pair.note;
     EXPECT_EQ(elementsOf(alignment.a, pair.lanes[0].a), (Elements { 1, 2, 3, 4 }));
@@ -254,7 +254,7 @@ TEST(Joins, APartThatIsMissingIsSaid)
     RecordedRun a("apart"), b("fused");
     a.rank().start("q.weight", f32({ 1, 1 }, { 1 }));
     b.rank().start("qk.weight", f32({ 2, 1 }, { 1, 2 }));
-    const auto alignment = mapped(a, b, R"("joins": [{"candidate": "^qk\\b", "reference": ["q", "k"]}])");
+    const auto alignment = mapped(a, b, R"map("joins": [{"candidate": "^qk\\b", "reference": ["q", "k"]}])map");
     EXPECT_EQ(alignment.pairs.at(0).status, PairStatus::Unrelated);
     EXPECT_TRUE(contains(alignment.pairs.at(0).note, "1 of the 2 tensors that make it up were recorded"));
 }
@@ -282,7 +282,7 @@ TEST_P(MappingClash, IsAnErrorThatNamesBoth)
     RecordedRun a("a"), b("b");
     a.rank().start("x.weight", f32({ 1 }, { 1 })).start("y.weight", f32({ 1 }, { 1 })).start("z.weight", f32({ 1 }, { 1 }));
     b.rank().start("x.weight", f32({ 1 }, { 1 })).start("y.weight", f32({ 1 }, { 1 })).start("w.weight", f32({ 1 }, { 1 }));
-    const auto alignment = align(a.side(), b.side(), { .mapping = mappingOf(GetParam().body) });
+    const auto alignment = align(a.side(), b.side(), { .stepOffset = {}, .mapping = mappingOf(GetParam().body) });
     ASSERT_FALSE(alignment);
     EXPECT_EQ(alignment.error().code, ErrorCode::Usage);
     EXPECT_TRUE(contains(alignment.error().text(), GetParam().says));
@@ -290,11 +290,11 @@ TEST_P(MappingClash, IsAnErrorThatNamesBoth)
 
 INSTANTIATE_TEST_SUITE_P(
     Rules, MappingClash,
-    testing::Values(Clash { R"("names": [{"candidate": "[xy]", "reference": "z"}])", "'x.weight' and 'y.weight' would both be 'z.weight'" },
-                    Clash { R"("pairs": [{"candidate": "w", "reference": "x"}])", "'x.weight' and 'w.weight' would both be 'x.weight'" },
-                    Clash { R"("joins": [{"candidate": "^w", "reference": ["x", "y"]}, {"candidate": "^w", "reference": ["y", "z"]}])", "'w.weight' belongs to map.json" },
-                    Clash { R"("joins": [{"candidate": "^w", "reference": ["x", "y"]}, {"candidate": "^x", "reference": ["y", "z"]}])", "'y.weight' belongs to map.json" },
-                    Clash { R"("joins": [{"candidate": "^w", "reference": ["x", "y"]}, {"reference": "^x", "candidate": ["w", "y"]}])", "belongs to map.json" }));
+    testing::Values(Clash { R"map("names": [{"candidate": "[xy]", "reference": "z"}])map", "'x.weight' and 'y.weight' would both be 'z.weight'" },
+                    Clash { R"map("pairs": [{"candidate": "w", "reference": "x"}])map", "'x.weight' and 'w.weight' would both be 'x.weight'" },
+                    Clash { R"map("joins": [{"candidate": "^w", "reference": ["x", "y"]}, {"candidate": "^w", "reference": ["y", "z"]}])map", "'w.weight' belongs to map.json" },
+                    Clash { R"map("joins": [{"candidate": "^w", "reference": ["x", "y"]}, {"candidate": "^x", "reference": ["y", "z"]}])map", "'y.weight' belongs to map.json" },
+                    Clash { R"map("joins": [{"candidate": "^w", "reference": ["x", "y"]}, {"reference": "^x", "candidate": ["w", "y"]}])map", "belongs to map.json" }));
 
 } // namespace
 } // namespace forkpoint::align

@@ -159,9 +159,9 @@ TEST(Mesh, GivenOnTheCommandLine)
     for (int rank = 0; rank < 4; ++rank) {
         runs.b.rank(rank).start("fc.weight", f32({ 2, 1 }, { rank < 2 ? 1.0f : 3.0f, rank < 2 ? 2.0f : 4.0f })); // tp is the outer axis
     }
-    const auto alignment = runs.alignment({ .placements = { rule("fc.weight=shard(0)@tp,replicate@dp") }, .meshB = *parseMeshShape("tp=2,dp=2") });
+    const auto alignment = runs.alignment({ .stepOffset = {}, .placements = { rule("fc.weight=shard(0)@tp,replicate@dp") }, .meshB = *parseMeshShape("tp=2,dp=2") });
     EXPECT_EQ(ofB(alignment, "s0/start/param/fc.weight"), (Elements { 1, 2, 3, 4 }));
-    const auto wrong = align(runs.a.side(), runs.b.side(), { .meshB = *parseMeshShape("tp=3") });
+    const auto wrong = align(runs.a.side(), runs.b.side(), { .stepOffset = {}, .meshB = *parseMeshShape("tp=3") });
     ASSERT_FALSE(wrong);
     EXPECT_TRUE(contains(wrong.error().text(), "has 3 ranks, the run has 4"));
 }
@@ -294,7 +294,7 @@ TEST(PlacementRule, OverridesWhatWouldBeGuessed)
     a.rank().start("l0.qkv.weight", f32({ 2 }, { 4, 6 }));
     b.rank(0).start("l0.qkv.weight", f32({ 2 }, { 1, 2 }));
     b.rank(1).start("l0.qkv.weight", f32({ 2 }, { 3, 4 }));
-    const auto alignment = aligned(a.side(), b.side(), { .placements = { rule("l*.qkv=partial(sum)@tp") } });
+    const auto alignment = aligned(a.side(), b.side(), { .stepOffset = {}, .placements = { rule("l*.qkv=partial(sum)@tp") } });
     EXPECT_EQ(ofB(alignment, "s0/start/param/l0.qkv.weight"), (Elements { 4, 6 }));
     EXPECT_FALSE(pairOf(alignment, "s0/start/param/l0.qkv.weight").guess);
     EXPECT_TRUE(contains(pairOf(alignment, "s0/start/param/l0.qkv.weight").assembly, "placement given: l*.qkv=partial(sum)@tp"));
@@ -306,7 +306,7 @@ TEST(PlacementRule, ThatDoesNotFitIsSaid)
     a.rank().start("w", f32({ 2 }, { 4, 6 }));
     b.rank(0).start("w", f32({ 2 }, { 1, 2 }));
     b.rank(1).start("w", f32({ 2 }, { 3, 4 }));
-    const auto alignment = aligned(a.side(), b.side(), { .placements = { rule("w=shard(3)"), rule("candidate:nothing=replicate") } });
+    const auto alignment = aligned(a.side(), b.side(), { .stepOffset = {}, .placements = { rule("w=shard(3)"), rule("candidate:nothing=replicate") } });
     EXPECT_EQ(alignment.pairs[0].status, PairStatus::Unrelated);
     EXPECT_TRUE(contains(alignment.pairs[0].note, "the placement that was given does not fit the shapes"));
     ASSERT_EQ(alignment.notes.size(), 1u);
