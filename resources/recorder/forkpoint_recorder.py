@@ -62,7 +62,7 @@ import types
 import uuid
 import weakref
 
-VERSION = "1.1.0"
+VERSION = "1.2.0"
 FORMAT_VERSION = [1, 1]
 MODULE_NAME = "forkpoint_recorder"
 OPTIONS_VARIABLE = "FORKPOINT_RECORDER"
@@ -593,7 +593,7 @@ def bytes_of(host):
 
 
 def statistics(host):
-    """min, max, mean, l2 over the finite elements, and how many are not; None where they mean nothing. In double: for what looked_at cannot."""
+    """min, max, mean, l2 over the finite elements, and how many are not; None where they mean nothing. In double, and slow."""
     if not host.numel() or host.is_complex():
         return None
     if not host.is_floating_point():
@@ -603,13 +603,16 @@ def statistics(host):
         return {"min": low.item(), "max": high.item(), "mean": values.mean().item(), "l2": torch.linalg.vector_norm(values).item(), "nan": 0,
                 "inf": 0}
     values = host if host.element_size() >= 4 else host.float()
-    nan, inf = torch.isnan(values).sum().item(), torch.isinf(values).sum().item()
-    if nan or inf:
+    nan = inf = 0
+    total = values.sum(dtype=torch.float64).item()
+    if not math.isfinite(total):               # NaN or infinite elements, or float64 ones whose sum overflows
+        nan, inf = torch.isnan(values).sum().item(), torch.isinf(values).sum().item()
         values = values[torch.isfinite(values)]
         if not values.numel():
             return {"nan": nan, "inf": inf}
+        total = values.sum(dtype=torch.float64).item()
     low, high = torch.aminmax(values)
-    total, l2 = values.sum(dtype=torch.float64).item(), torch.linalg.vector_norm(values, dtype=torch.float64).item()
+    l2 = torch.linalg.vector_norm(values, dtype=torch.float64).item()
     return {"min": low.item(), "max": high.item(), "mean": total / values.numel(), "l2": l2, "nan": nan, "inf": inf}
 
 
@@ -738,7 +741,7 @@ def looked_at(host, piece):
     per_element = words.numel() // max(1, count)
     fold = None if piece is None else scattered_fold(flat, piece) if piece.start is None else 0
     folded = piece is not None and piece.start is not None
-    floating = str(host.dtype).replace("torch.", "") in FLOAT_LAYOUT
+    floating = str(host.dtype).replace("torch.", "") in FLOAT_LAYOUT and count > SAMPLES     # for few elements double costs nothing
     low, high, total, squares = math.inf, -math.inf, 0.0, 0.0
     weights, wide = fold_weights(), torch.empty(min(BLOCK, words.numel()), dtype=torch.int64, device="cpu") if folded else None
     position, begin = (piece.start if folded else 0) * per_element, 0
@@ -759,7 +762,7 @@ def looked_at(host, piece):
                 norm = torch.linalg.vector_norm(values, dtype=torch.float64).item()
             squares += norm * norm
         begin, position = begin + length, position + length * per_element
-    if not floating or not math.isfinite(total + squares) or not count:
+    if not floating or not math.isfinite(total + squares):
         stats = statistics(host)
     else:
         stats = {"min": low, "max": high, "mean": total / count, "l2": math.sqrt(squares), "nan": 0, "inf": 0}
@@ -4126,6 +4129,40 @@ def split_arguments(argv):
     return argv, None, []
 
 
+MANUAL = """\
+A script runs in this process: with several ranks, start each one so, with the same --out. After --, any command is run (torchrun, srun,
+accelerate, a shell script), and every Python process below it that trains is recorded. The script is not changed, nor are its numbers.
+
+one-liners:
+  %(prog)s --out runs/one train.py --lr 0.1
+  %(prog)s --out runs/ddp -- torchrun --nproc_per_node 2 train.py         the same for accelerate launch
+  srun --ntasks 8 python3 %(prog)s --out /shared/big train.py             Slurm: each task is a rank; all nodes see the folder
+  %(prog)s --out runs/trainer -- python3 run_clm.py --output_dir out      Hugging Face Trainer: nothing else is needed
+  %(prog)s --out runs/lightning fit.py                                    Lightning, with the processes that it starts
+  %(prog)s --out runs/one-noise --noise train.py --lr 0.1                 a noise run, for forkpoint-cli compare --noise
+
+small and long runs:
+  %(prog)s --out runs/small --write sketch --write 'layers.0.*=full' train.py
+                                                      statistics and up to 4096 elements of each tensor, but layer 0 in full
+  %(prog)s --out runs/long --every 100 train.py                           which step is the first that differs?
+  %(prog)s --out runs/flight --ring 8 --band grad_norm=:100 train.py      the last 8 steps, when something happens
+  %(prog)s --out runs/b --like runs/a.forkpoint train.py                  record in B exactly what A has
+
+what is left when:
+  the script raises, or calls sys.exit(1)      a complete bundle of status "failed", with the exception
+  the process is killed (also by SIGTERM)      everything up to then, of status "recording"; with --ring, SIGTERM writes the ring first
+  the disk is full                             everything up to then; the training goes on
+
+What could not be seen is counted in rank.json (coverage) and said in the last line: calls of compiled modules, which hide the modules inside
+(the line has the command of the eager twin); tensors that were changed behind autograd's back after they had been recorded; local
+gradients under FullyShardedDataParallel, or in fused kernels that add to main_grad; evaluation, which is left out.
+
+in Python:
+  with forkpoint_recorder.Recorder("runs/a", steps="0:3") as recorder: train()
+  forkpoint_recorder.open("runs/a.forkpoint")[0, "forward/output/head", 1]      (step, name, rank): a tensor
+"""
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(
         prog="forkpoint_recorder.py", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -4133,11 +4170,7 @@ def main(argv=None):
               "       %(prog)s --out RUN [options] -m MODULE ARGS\n"
               "       %(prog)s --out RUN [options] -- COMMAND ARGS",
         description="Record a PyTorch training run into the bundle RUN.forkpoint.",
-        epilog="A script runs in this process: with several ranks, start each one so, with the same --out. After --, any command\n"
-               "is run (torchrun, srun, accelerate, a shell script), and every Python process below it that trains is recorded.\n\n"
-               "examples:\n"
-               "  %(prog)s --out runs/one train.py --lr 0.1\n"
-               "  %(prog)s --out runs/two --steps 0:2 -- torchrun --nproc_per_node 2 train.py --lr 0.1\n")
+        epilog=MANUAL)
     parser.add_argument("-o", "--out", metavar="RUN", required=True, help="folder of the bundle; .forkpoint is added to it")
     chosen = parser.add_argument_group("what is recorded")
     chosen.add_argument("--steps", metavar="LIST",
@@ -4163,7 +4196,7 @@ def main(argv=None):
     flight = parser.add_argument_group("flight recorder")
     flight.add_argument("--ring", metavar="N",
                         help="keep sketches of the last N steps in memory and write them when a loss or gradient norm is not finite or leaves its "
-                             "band, on SIGUSR1, or when the script ends with an exception")
+                             "band, on SIGUSR1 and SIGTERM, or when the script ends with an exception")
     flight.add_argument("--band", action="append", default=[], metavar="NAME=LOW:HIGH",
                         help="band of loss, grad_norm or another scalar (default: around the median of the last values). Repeatable")
     parser.add_argument("--name", help="name of the run (default: the name of the folder)")

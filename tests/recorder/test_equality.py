@@ -112,6 +112,10 @@ class Equality(RecorderTest):
         self.assertEqual(self.results("plain"), self.results("recorded"))
         rank = self.read()
         self.assertEqual([c["module"] for c in rank.lines_of("call")], [""] * STEPS)     # only the region's border is visible
+        hidden, = rank.info["coverage"]["compiled"]
+        self.assertEqual((hidden["module"], hidden["calls"]), ("", STEPS))
+        self.assertGreater(hidden["modules"], 28)
+        self.assertRegex(rank.info["coverage"]["eager_twin"], r"^TORCHDYNAMO_DISABLE=1 .*--out run-eager .*several\.py recorded compiled$")
         expected = gpt_counts(parameters=37, calls=1, clip=False, before=True)
         self.assertEqual(rank.counts(step=1), expected)
 

@@ -4,6 +4,7 @@
 import json
 import os
 import unittest
+import unittest.mock
 
 import torch
 import torch.nn as nn
@@ -11,7 +12,7 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
 
-from recording import REPOSITORY, TORCH, Rank, RecorderTest
+from recording import REPOSITORY, TORCH, Rank, RecorderTest, forkpoint_recorder as recorder
 
 
 class Net(nn.Module):
@@ -180,6 +181,33 @@ class Steps(RecorderTest):
         loss = F.mse_loss(self.net(x), y)
         loss.backward()
         return loss.item()
+
+    def test_what_has_not_changed_is_read_once(self):
+        read = []
+
+        def train(_):
+            model = torch.nn.Sequential(torch.nn.Linear(40, 50), torch.nn.Linear(50, 2))
+            optimizer = torch.optim.Adam(model.parameters())
+            examine = recorder.Writer.examine
+            with unittest.mock.patch.object(recorder.Writer, "examine", lambda *args: read.append(args[1]) or examine(*args)):
+                for step in range(2):
+                    read.append(None)
+                    optimizer.zero_grad(set_to_none=True)
+                    model(torch.ones(3, 40)).sum().backward()
+                    optimizer.step()
+                    if step == 0:
+                        model[0].weight.data[7] = 0.5             # autograd counts no change
+
+        rank = self.record(train)
+        second = len(read) - read[1:].index(None) - 2
+        # Of step 1: the weight that was changed; four outputs and inputs, of which the second input is the first output, and the root's
+        # are its children's; the loss; the gradients of outputs, of which sum() makes one that is not contiguous; of each parameter the
+        # gradient, its value and three tensors of state.
+        self.assertEqual(second, 1 + 3 + 1 + 3 + 4 * (1 + 1 + 3))
+        self.assertEqual(sum(rank.counts(step=1).values()), 4 + 6 + 1 + 3 + 4 * (1 + 1 + 1 + 6))
+        self.assertEqual(rank.value(step=1, phase="start", module="0", param="weight")[7].tolist(), [0.5] * 40)
+        self.assertNotEqual(rank.value(step=0, phase="optimizer", kind="param", module="0", param="weight")[7].tolist(), [0.5] * 40)
+        self.assertEqual(rank.info["coverage"]["changed_unseen"], 1)
 
     def test_selection_and_scalars_of_all_steps(self):
         losses = []
