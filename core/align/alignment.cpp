@@ -106,7 +106,8 @@ std::string shortOf(const Side& side, const Side& other)
 /// The only part of the only rank of a group with one micro-step; nullptr if the group or the draft has more.
 const Part* onePart(const std::vector<Part>& parts, const std::vector<std::size_t>& ranks, std::size_t micros)
 {
-    return ranks.size() == 1 && micros == 1 && parts.size() == 1 && parts.front().rankIndex == ranks.front() ? &parts.front() : nullptr;
+    const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return ranks.size() == 1 && part.rankIndex == ranks.front(); });
+    return micros == 1 && found != parts.end() ? &*found : nullptr; // of a wrapper and what it wraps the first
 }
 
 /// What relating the pairs of a step needs to know.

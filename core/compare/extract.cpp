@@ -93,7 +93,10 @@ Result<Extracted> extract(const align::Side& side, const ExtractOptions& options
     }
     if (tensors->empty()) {
         return fail(ErrorCode::Usage,
-                    fmt::format("no tensor matches '{}'; patterns are matched with whole names or ids, * stands for any characters", options.pattern), side.label);
+                    options.pattern.empty()
+                        ? std::string("holds no tensor that was observed")
+                        : fmt::format("no tensor matches '{}'; patterns are matched with whole names or ids, * stands for any characters", options.pattern),
+                    side.label);
     }
     std::error_code error;
     std::filesystem::create_directories(options.folder, error);

@@ -139,6 +139,7 @@ TEST(Extract, WhatHasNoValuesIsRefusedByName)
     record.shape = { 8 };
     record.detail = bundle::Detail::Digest;
     record.digest = bundle::Digest { 1 };
+    record.fold = 1;
     ASSERT_TRUE(writer->tensor(record, {}));
     ASSERT_TRUE(writer->info({ { "run", "sketches" }, { "world_size", 1 }, { "status", "complete" } }));
     ASSERT_TRUE(bundle::writeBundleInfo(path, { { "name", "sketches" }, { "world_size", 1 } }));
