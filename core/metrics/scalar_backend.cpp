@@ -106,7 +106,7 @@ struct AloneBlock {
     {
         if (n == 0)
             return;
-        SideAccumulator block;
+        SideAccumulator block, far;
         for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
             block.zeros += x[i] == 0;
             block.min = x[i] < block.min ? x[i] : block.min;
@@ -114,7 +114,8 @@ struct AloneBlock {
         }
         if (isFar(std::fmax(-block.min, block.max), kLowestValue)) {
             for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
-                addAlone(x[i], side);
+                addAlone(x[i], far);
+            side.combine(far);
             return;
         }
         const double* values = x.data();
@@ -322,8 +323,11 @@ private:
     void sum()
     {
         if (isFar(m_largestA, kLowestValue) || isFar(m_largestB, kLowestValue) || isFar(m_largestD, kLowestDifference)) {
+            std::array<ChunkAccumulator, kLanes> lanes{};
             for (std::size_t i = 0; i < static_cast<std::size_t>(m_n); ++i)
-                addFarPair(m_a[i], m_b[i], m_d[i], m_into);
+                addFarPair(m_a[i], m_b[i], m_d[i], lanes[i % kLanes]);
+            for (const ChunkAccumulator& lane : lanes)
+                m_into.combine(lane);
             return;
         }
 
