@@ -25,7 +25,8 @@ public:
     {
     }
     template <class U>
-        requires(std::constructible_from<T, U> && !std::same_as<std::remove_cvref_t<U>, SharedValue> && !std::same_as<std::remove_cvref_t<U>, T>)
+        requires(!std::same_as<std::remove_cvref_t<U>, SharedValue> && !std::same_as<std::remove_cvref_t<U>, T>
+                 && (std::convertible_to<U, T> || (std::same_as<T, std::string> && std::convertible_to<U, std::string_view>)))
     SharedValue(U&& value)
         : SharedValue(T(std::forward<U>(value)))
     {
