@@ -319,6 +319,7 @@ void HeatmapView::showPicture()
     updateParts();
     showRange();
     m_pages->setCurrentIndex(0);
+    updateTitle(); // says what is shown only if it is
     if (missing.empty()) {
         missing = missingHistograms(Mode::A); // so that flipping does not wait
     }
