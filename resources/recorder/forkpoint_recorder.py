@@ -421,7 +421,7 @@ class Masker:
 
     def learn_environment(self):
         for name, value in os.environ.items():
-            if self.SECRET.search(name):
+            if self.SECRET.search(name) and name not in ("PWD", "OLDPWD"):
                 self.learn(value)
 
     def arguments(self, argv):
