@@ -349,7 +349,7 @@ class Options:
         selection, launch = values.pop("selection"), values.pop("launch")
         restarted = int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0) != values["attempt"]
         if restarted:                      # the launcher's folder name belongs to the attempt that it was made for
-            options = cls(values["out"], level=values["level"], run_id=values["run_id"], noise=values["noise"], plan=values["plan"], **selection)
+            options = cls(**{name: values[name] for name in ("out", "level", "run_id", "noise", "plan")}, **selection)
         else:
             options = cls.__new__(cls)
             options.__dict__.update(values, overwrite=False, selection=Selection(**selection))
@@ -421,7 +421,7 @@ class Masker:
 
     def learn_environment(self):
         for name, value in os.environ.items():
-            if self.SECRET.search(name):
+            if self.SECRET.search(name) and name not in ("PWD", "OLDPWD"):
                 self.learn(value)
 
     def arguments(self, argv):
@@ -2642,8 +2642,8 @@ class Session:
 
     @guarded
     def enter_backward(self, tensors, gradients=None):
-        """The outermost call of the autograd engine: its roots are the loss, unless one comes with a gradient and is what a module returned: a
-        pipeline's stage has sent it on."""
+        """The outermost call of the autograd engine: its roots are the loss, unless one of several ranks gives a gradient for what a
+        module returned: a pipeline's stage has sent that on."""
         self.advance()
         self.become_rank()
         if self.dead or self.capturing():
@@ -2663,7 +2663,7 @@ class Session:
         for number, root in enumerate(roots):
             name = "loss#%d" % number if number else "loss"
             given = self.in_chunk or gradients is not None and gradients[number] is not None
-            if given and root.numel() > 1 and (self.in_chunk or any(direct for _, direct in self.flow.sources(root))):
+            if given and root.numel() > 1 and (self.in_chunk or self.world > 1 and any(direct for _, direct in self.flow.sources(root))):
                 continue
             if self.recording:
                 self.put(root, "forward", "output", name)
