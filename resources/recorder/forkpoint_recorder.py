@@ -341,7 +341,8 @@ class Options:
 
     def to_json(self):
         return json.dumps({"out": self.out, "level": self.level, "name": self.name, "run_id": self.run_id, "noise": self.noise, "plan": self.plan,
-                           "launch": self.launch, "attempt": self.attempt, "recorder": os.path.abspath(__file__), "selection": self.selection.to_json()})
+                           "launch": self.launch, "attempt": self.attempt, "recorder": os.path.abspath(__file__),
+                           "selection": self.selection.to_json()})
 
     @classmethod
     def from_json(cls, text):
