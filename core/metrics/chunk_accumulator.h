@@ -102,7 +102,8 @@ struct SideAccumulator {
 /// Counters, extrema and sums over the pairs of a chunk; complex elements are two pairs. Sums are over pairs finite on both sides.
 ///
 /// Error of a sum of n terms t: with blocks of at most 1024 numbers, one addition after the other at worst (the scalar backend: 256 in 8
-/// lanes, 35 deep; simd: 1024 in 2 to 8 lanes), then blocks one by one within a chunk, then chunks one by one, at most
+/// lanes, 35 deep; simd: 1024 in 2 to 8 lanes; cuda: 256 by each thread, threads in halves), then blocks one by one within a chunk, then chunks
+/// one by one, at most
 /// (1024 + blocks per chunk + chunks) u sum|t| with u = 2^-53, plus the rounding of each term: below
 /// 1e-12 sum|t| for 10^9 float32 elements in chunks of 1 MiB, and in practice far less (errors grow like the root of that count). Products
 /// of numbers up to float32 are exact in double; d itself carries the one rounding of its subtraction.
