@@ -142,7 +142,7 @@ std::optional<Layout> tiles(const std::vector<Part>& row)
     for (std::size_t c = 0; c < row.size(); ++c) {
         const auto& record = *row[c].record;
         const bool partial = std::any_of(record.placement.begin(), record.placement.end(), [](const Placement& p) { return p.type == Placement::Type::Partial; });
-        if (record.globalShape != whole || partial) {
+        if (record.globalShape != whole || record.globalOffset.size() != whole.size() || partial) {
             return std::nullopt;
         }
         if (elementCount(record.shape).value_or(0) > 0) {

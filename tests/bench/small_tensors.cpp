@@ -65,7 +65,8 @@ fs::path writeBundle(const fs::path& below, int side)
         record.module = fmt::format("layers.{}.part{}", i % 10000 / 100, i % 100);
         record.order = i;
         record.shape = Shape{32, 32};
-        (void)writer.tensor(std::move(record), std::as_bytes(std::span(valuesOf(i, side, kBytes / 4))));
+        const auto values = valuesOf(i, side, kBytes / 4);
+        (void)writer.tensor(std::move(record), std::as_bytes(std::span(values)));
     }
     (void)writer.info({{"run", "small"}, {"world_size", 1}, {"status", "complete"}});
     return folder;

@@ -57,13 +57,16 @@ class SchemaTest(CommandLineTest):
         (infinite / "rank00000/tensors-0000.bin").write_bytes(data)
         for index in (4, 5):
             edit_record(infinite, index, digest="0" * 64)
+        mapping = self.folder / "map.json"
+        mapping.write_text(json.dumps({"format": "forkpoint-map", "version": 1, "pairs": [{"reference": "fc", "candidate": "fc"}]}), encoding="utf-8")
         single, ddp2 = f"{SAMPLES}/healthy-single.forkpoint", f"{SAMPLES}/healthy-ddp2.forkpoint"
         validator = jsonschema.Draft202012Validator(strict(SCHEMA))
         seen = set()
         for arguments in ((single, ddp2), (f"{SAMPLES}/sumloss-single.forkpoint", f"{SAMPLES}/sumloss-ddp2.forkpoint"),
                           (single, f"{SAMPLES}/fault.forkpoint", "--noise", single), (f"{ddp2}@0", f"{ddp2}@1"), (ddp2, ddp2),
                           (single, f"{SAMPLES}/sumloss-ddp2.forkpoint"), (HAND, HAND), (HAND, single, "--step-offset", "0"), (HAND, unobserved),
-                          (HAND, unequal), (HAND, broken), (HAND, infinite), (infinite, HAND)):
+                          (HAND, unequal), (HAND, broken), (HAND, infinite), (infinite, HAND),
+                          (HAND, HAND, "--map", mapping)):
             with self.subTest(arguments):
                 report = self.compare_json(*arguments)
                 self.assertEqual([f"{'/'.join(map(str, e.absolute_path))}: {e.message[:200]}" for e in validator.iter_errors(report)], [])
