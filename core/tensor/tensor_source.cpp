@@ -38,12 +38,14 @@ std::span<std::byte> ReadBuffer::take(std::size_t bytes)
 {
     constexpr std::size_t kAlignment = 64;
     m_content = {};
-    if (m_bytes.size() < bytes + kAlignment) {
-        m_bytes = {}; // the old contents need no copy
-        m_bytes.resize(bytes + kAlignment);
+    if (m_capacity < bytes + kAlignment) {
+        m_bytes.reset(); // the old contents need no copy
+        m_capacity = 0;
+        m_bytes = std::make_unique_for_overwrite<std::byte[]>(bytes + kAlignment);
+        m_capacity = bytes + kAlignment;
     }
-    const auto address = reinterpret_cast<std::uintptr_t>(m_bytes.data());
-    m_used = {m_bytes.data() + (kAlignment - address % kAlignment) % kAlignment, bytes};
+    const auto address = reinterpret_cast<std::uintptr_t>(m_bytes.get());
+    m_used = {m_bytes.get() + (kAlignment - address % kAlignment) % kAlignment, bytes};
     return m_used;
 }
 

@@ -44,7 +44,8 @@ public:
     void remember(Content content);               ///< the bytes taken last hold this, complete
     std::optional<std::span<const std::byte>> recall(Content content) const; ///< those bytes, if they still hold it
 private:
-    std::vector<std::byte> m_bytes;
+    std::unique_ptr<std::byte[]> m_bytes; ///< not filled: a buffer lives for one pair, and zeros would cost as much as a read
+    std::size_t m_capacity = 0;
     std::span<std::byte> m_used;
     Content m_content;
     std::vector<std::unique_ptr<ReadBuffer>> m_children;

@@ -239,7 +239,7 @@ TEST(Damaged, Lines)
     const std::string tensors = "rank00000/tensors.jsonl:4";
     checkDamage({
         {"nothing", [](const fs::path&) {}, {}},
-        {"unknown keys are no damage", addTensor({{"new_key", {1, {{"deep", true}}}}, {"fold", "00ff"}}), {}, 4, 4},
+        {"unknown keys are no damage", addTensor({{"new_key", {1, {{"deep", true}}}}, {"new_text", "00ff"}}), {}, 4, 4},
         {"null counts as absent", addTensor({{"file", nullptr}, {"stats", nullptr}, {"placement", nullptr}}), {}, 4, 3},
         {"torn last line", [](const fs::path& rank) { appendText(rank / "tensors.jsonl", "{\"id\": 3, \"st"); }, {tensors, "torn"}},
         {"torn though complete JSON",

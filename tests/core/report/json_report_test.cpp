@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/report/json_report.h"
 
+#include "core/metrics/backend.h"
 #include "core/report/sentence.h"
 #include "tests/support/compared.h"
 #include "tests/support/toy_training.h"
@@ -121,7 +122,7 @@ TEST(JsonReport, HasEveryKeyWithItsType)
         EXPECT_TRUE(report.at("coverage").at("calls_seen").is_number_integer());
         EXPECT_TRUE(report.at("coverage").at("calls").is_number_integer());
         EXPECT_TRUE(report.at("coverage").at("not_observed").is_array());
-        EXPECT_EQ(report.at("backend"), "scalar");
+        EXPECT_EQ(report.at("backend"), metrics::activeBackend().name());
         EXPECT_EQ(report.at("tolerance").at("profile"), "noise-floor");
         ASSERT_TRUE(report.at("notes").is_array());
         for (const auto& note : report.at("notes")) {
