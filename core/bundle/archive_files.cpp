@@ -23,7 +23,8 @@ using files::ZipEntry;
 
 namespace {
 
-constexpr std::uint64_t kInMemory = 32u << 20;                ///< unpacked size of an entry that is kept in memory
+constexpr std::uint64_t kInMemory = 32u << 20;                ///< unpacked size of an entry that is unpacked in memory
+constexpr std::uint64_t kKeptInMemory = 256u << 20;           ///< of all files of tensors that are; the others go to disk
 constexpr std::uint64_t kMaxUnpacked = std::uint64_t(64) << 30; ///< on disk, all entries together
 
 tl::unexpected<Error> refused(ErrorCode code, const std::string& message, const fs::path& path)
@@ -121,9 +122,12 @@ public:
         const std::lock_guard lock(unpacked.mutex); // another reader of the same entry waits for it
         if (OpenFilePtr kept = unpacked.file)
             return kept;
-        Result<OpenFilePtr> file = unpack(entry, label);
-        if (file && entry.size > kInMemory)
-            unpacked.file = *file; // small ones are as quick to unpack again; nothing reads them twice while a bundle is opened
+        // Tensors are read again and again; an index is read once, while the bundle is opened.
+        const bool readOnce = !name.ends_with(".bin");
+        const bool inMemory = entry.size <= kInMemory && (readOnce || takeMemory(entry.size));
+        Result<OpenFilePtr> file = unpack(entry, label, inMemory);
+        if (file && !(readOnce && inMemory))
+            unpacked.file = *file;
         return file;
     }
 
@@ -139,7 +143,7 @@ private:
         return m_unpacked[label];
     }
 
-    Result<OpenFilePtr> unpack(const ZipEntry& entry, const std::string& label)
+    Result<OpenFilePtr> unpack(const ZipEntry& entry, const std::string& label, bool inMemory)
     {
         uLong checksum = crc32(0, nullptr, 0);
         const auto counted = [&checksum](std::span<const std::byte> piece) {
@@ -153,7 +157,7 @@ private:
                 return fail(ErrorCode::Corrupt, "in the ZIP archive: what it holds does not have its checksum. Copy the archive again", label);
             return {};
         };
-        if (entry.size <= kInMemory) {
+        if (inMemory) {
             std::vector<std::byte> bytes;
             Result<void> done = finished(files::inflate(*m_bytes, data, [&](std::span<const std::byte> piece) -> Result<void> {
                 counted(piece);
@@ -178,6 +182,15 @@ private:
         return std::move(*file).finish();
     }
 
+    bool takeMemory(std::uint64_t size)
+    {
+        const std::lock_guard lock(m_mutex);
+        if (size > kKeptInMemory - m_inMemory)
+            return false;
+        m_inMemory += size;
+        return true;
+    }
+
     Result<void> takeSpace(std::uint64_t size, const std::string& label)
     {
         const std::lock_guard lock(m_mutex);
@@ -197,7 +210,7 @@ private:
     std::map<std::string, ZipEntry> m_members;
     std::mutex m_mutex; ///< guards what follows
     std::map<std::string, Unpacked> m_unpacked;
-    std::uint64_t m_onDisk = 0;
+    std::uint64_t m_onDisk = 0, m_inMemory = 0;
 };
 
 /// Why a name has no place in an archive of a bundle; empty if it has.

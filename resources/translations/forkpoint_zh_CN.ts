@@ -1667,6 +1667,18 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <source>only in B</source>
         <translation>仅 B 有</translation>
     </message>
+    <message>
+        <source>Folder of a run or of tensor files…</source>
+        <translation>运行或张量文件所在的文件夹…</translation>
+    </message>
+    <message>
+        <source>ZIP archive of a run, or a file of tensors…</source>
+        <translation>运行的 ZIP 归档，或张量文件…</translation>
+    </message>
+    <message>
+        <source>Runs and tensors (*.zip *.pt *.pth *.safetensors *.npy *.npz);;All files (*)</source>
+        <translation>运行和张量 (*.zip *.pt *.pth *.safetensors *.npy *.npz);;所有文件 (*)</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::ContextView</name>

@@ -151,11 +151,4 @@ bool looksPortable(const QString& path)
     return path.endsWith(QLatin1String(".forkcmp"), Qt::CaseInsensitive) || (QFileInfo(path).isFile() && portable::isPortable(path.toStdString()));
 }
 
-bool looksLikeBundle(const QString& path)
-{
-    const QFileInfo info(path);
-    return info.isDir() && (QFileInfo::exists(QDir(path).filePath(QStringLiteral("bundle.json"))) || QFileInfo::exists(QDir(path).filePath(QStringLiteral("rank.json")))
-                            || info.fileName().endsWith(QLatin1String(".forkpoint")));
-}
-
 } // namespace forkpoint::ui

@@ -36,9 +36,6 @@ std::vector<Sample> samplesIn(const QString& folder);
 std::vector<RunPair> recentPairs();
 void rememberPair(const RunPair& pair);
 
-/// True for what can be dropped: a bundle's folder (or the name of one without its suffix).
-bool looksLikeBundle(const QString& path);
-
 /// True for a portable comparison, also a damaged one: by its content or its name.
 bool looksPortable(const QString& path);
 

@@ -9,6 +9,7 @@
 #include "ui/models/pair_words.h"
 #include "ui/models/text_table.h"
 #include "ui/models/verdict_words.h"
+#include "ui/window/choose_run.h"
 #include "ui/window/context_view.h"
 #include "ui/window/details_panel.h"
 #include "ui/window/drop_overlay.h"
@@ -416,7 +417,7 @@ void MainWindow::openSide(RunChip::Role role)
     const QString title = role == RunChip::Role::Reference ? tr("Bundle of the reference run")
         : role == RunChip::Role::Candidate                 ? tr("Bundle of the candidate run")
                                                            : tr("Bundle of the repeated reference run");
-    const QString path = QFileDialog::getExistingDirectory(this, title, QFileInfo(m_session.referencePath()).absolutePath());
+    const QString path = chooseRun(this, title, m_session.referencePath());
     if (!path.isEmpty()) {
         openOneSide(role, path);
     }

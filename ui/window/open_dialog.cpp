@@ -4,10 +4,9 @@
 
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/window/choose_run.h"
 
 #include <QDialogButtonBox>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -71,7 +70,7 @@ QLineEdit* OpenDialog::addRow(QGridLayout* grid, int row, const QString& letter,
     browse->setText(tr("Browse…"));
     browse->setFocusPolicy(Qt::StrongFocus);
     connect(browse, &QToolButton::clicked, this, [this, box, role] {
-        const QString chosen = QFileDialog::getExistingDirectory(this, tr("Bundle: %1").arg(role), QFileInfo(box->text()).absolutePath());
+        const QString chosen = chooseRun(this, tr("Bundle: %1").arg(role), box->text());
         if (!chosen.isEmpty()) {
             box->setText(chosen);
         }

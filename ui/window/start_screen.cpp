@@ -6,12 +6,12 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/centred_page.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/window/choose_run.h"
 
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGridLayout>
 #include <QKeyEvent>
@@ -355,8 +355,7 @@ void StartScreen::setSide(bool reference, const QString& path)
 
 void StartScreen::choose(bool reference)
 {
-    const QString path = QFileDialog::getExistingDirectory(this, reference ? tr("Bundle of the reference run") : tr("Bundle of the candidate run"),
-                                                           QFileInfo(zone(!reference)->path()).absolutePath());
+    const QString path = chooseRun(this, reference ? tr("Bundle of the reference run") : tr("Bundle of the candidate run"), zone(!reference)->path());
     if (!path.isEmpty()) {
         setSide(reference, path);
     }
