@@ -4,6 +4,7 @@
 #include "app/forkpoint_cli/console.h"
 #include "core/align/side.h"
 #include "core/compare/compare.h"
+#include "core/compare/pair_counts.h"
 #include "core/metrics/backend.h"
 #include "core/portable/portable.h"
 #include "core/report/json_report.h"
@@ -204,7 +205,8 @@ int runCompare(const Arguments& arguments)
     if (!written) { // the report was not in vain
         return failed(written.error());
     }
-    return comparison->outcome()->verdict.severity >= threshold(arguments.failOn) ? kDiffers : kAgrees;
+    const bool differs = compare::countPairs(*comparison).differing > 0; // above the floor or not: nobody knows
+    return differs || comparison->outcome()->verdict.severity >= threshold(arguments.failOn) ? kDiffers : kAgrees;
 }
 
 } // namespace

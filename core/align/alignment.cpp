@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iterator>
 #include <oneapi/tbb/parallel_for.h>
 #include <string_view>
@@ -392,6 +393,26 @@ bool isSameRun(const bundle::Bundle& a, const bundle::Bundle& b)
     return std::filesystem::equivalent(a.path(), b.path(), ignored) || (idA && idA == idB);
 }
 
+/// Fails with Usage if a given placement names an axis that neither side's mesh has: without it, the placement would say something else. Where no
+/// mesh is known, the ranks are one axis, whatever it is called.
+Result<void> checkAxes(const std::vector<PlacementRule>& rules, const RankMesh& meshA, const RankMesh& meshB)
+{
+    if (meshA.empty() && meshB.empty()) {
+        return {};
+    }
+    const auto has = [](const RankMesh& mesh, const std::string& axis) { return std::find(mesh.axes.begin(), mesh.axes.end(), axis) != mesh.axes.end(); };
+    for (const auto& rule : rules) {
+        for (const auto& placement : rule.placement) {
+            if (!placement.axis.empty() && !has(meshA, placement.axis) && !has(meshB, placement.axis)) {
+                const auto& axes = meshB.empty() ? meshA.axes : meshB.axes;
+                return fail(ErrorCode::Usage, fmt::format("the placement '{}' names the axis {}, and the ranks have {}: --mesh names the axes", rule.text,
+                                                          placement.axis, fmt::join(axes, ", ")));
+            }
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 std::string_view name(Rule rule)
@@ -467,6 +488,9 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     auto meshB = options.meshB.empty() ? Result<RankMesh>(declaredMesh(b)) : givenMesh(b, options.meshB);
     if (!meshA || !meshB) {
         return tl::unexpected(meshA ? meshB.error() : meshA.error());
+    }
+    if (auto known = checkAxes(options.placements, *meshA, *meshB); !known) {
+        return tl::unexpected(known.error());
     }
 
     auto modulesB = allModules(b);

@@ -38,6 +38,7 @@ Result<void> measurePairs(const align::Alignment& alignment, const diagnose::Mea
             failed = true;
         } else {
             results[i].note = measured.error().text();
+            results[i].differsInBits = measured.error().code == ErrorCode::NotFound && measurer.differsInBits(pair); // else: damaged
         }
     });
     if (device) {

@@ -11,7 +11,8 @@ namespace {
 
 std::size_t& fieldOf(PairCounts& counts, const diagnose::PairResult& result)
 {
-    return result.lanes.empty()                    ? counts.unreadable
+    return result.differsInBits                    ? counts.differing
+        : result.lanes.empty()                     ? counts.unreadable
         : result.undecidable                       ? counts.undecidable
         : result.severity == Severity::Identical   ? counts.identical
         : result.severity == Severity::Noise       ? counts.noise

@@ -15,13 +15,14 @@ struct PairCounts {
     std::size_t undecidable = 0; ///< above the floor, but may have grown from rounding
     std::size_t above = 0;       ///< above the floor, or not finite in different places
     std::size_t unreadable = 0;  ///< the bytes of one side could not be read
+    std::size_t differing = 0;   ///< the recorded hashes differ; values that would say by how much are not there
     std::size_t unrelated = 0;   ///< the shapes of both sides cannot be related
     std::size_t onlyA = 0, onlyB = 0;
     std::size_t byDesign = 0; ///< of two ranks of one run: differ and may (diagnose::mayDiffer); compared, but in no field above
 
     std::size_t compared() const { return identical + noise + undecidable + above + byDesign; }
     std::size_t oneSided() const { return onlyA + onlyB; }
-    bool complete() const { return unreadable + unrelated + oneSided() == 0; } ///< nothing was left uncompared
+    bool complete() const { return unreadable + differing + unrelated + oneSided() == 0; } ///< nothing was left uncompared
 };
 
 PairCounts countPairs(const Snapshot& comparison);

@@ -23,6 +23,7 @@ struct PairResult {
     double unitRoundoff = 0;   ///< of the narrowest type that computed it
     bool structured = false;   ///< small, but a factor or a bias runs through it
     bool unchanged = false;    ///< the same bytes as after the previous step's update: judged there
+    bool differsInBits = false; ///< no lanes: the recorded hashes differ, by how much cannot be told
     bool undecidable = false;  ///< above the floor, but may have grown from noise of an earlier update: shown as noise, never the fork
     std::int64_t illConditioned = 0; ///< elements counted apart: noise-sized gradients decide their update
     double inheritable = 0;    ///< error that what is computed from it may show

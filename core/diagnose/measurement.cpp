@@ -118,21 +118,24 @@ bool isParameterAfter(const Pair& pair, const Lane& lane)
     return pair.key.phase == Phase::Optimizer && pair.key.kind == Kind::Param && isFloating(lane.a.dtype) && isFloating(lane.b.dtype);
 }
 
-bool sameBytes(const Assembly& a, const Assembly& b)
+/// What digests, else folds, say; nullopt: nothing.
+std::optional<bool> sameBits(const Assembly& a, const Assembly& b)
 {
     const auto* x = a.soleRecord();
     const auto* y = b.soleRecord();
     if (x && y) {
         if (const auto same = bundle::sameBits(*x, *y)) {
-            return *same;
+            return same;
         }
     }
-    if (a.dtype != b.dtype || a.shape != b.shape) {
-        return false;
-    }
     const auto foldA = align::foldOf(a), foldB = align::foldOf(b);
-    return foldA && foldB && *foldA == *foldB;
+    if (a.dtype != b.dtype || a.shape != b.shape || !foldA || !foldB) {
+        return std::nullopt;
+    }
+    return *foldA == *foldB;
 }
+
+bool sameBytes(const Assembly& a, const Assembly& b) { return sameBits(a, b).value_or(false); }
 
 Result<TensorSourcePtr> openPlaces(const bundle::Bundle& bundle, const Assembly& assembly, const std::optional<std::vector<std::int64_t>>& places)
 {
@@ -314,6 +317,13 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
     out.statistics = std::move(*update);
     backInPlace(out.statistics, places);
     return out;
+}
+
+bool Measurer::differsInBits(const Pair& pair) const
+{
+    return std::any_of(pair.lanes.begin(), pair.lanes.end(), [](const Lane& lane) {
+        return lane.a.dtype == lane.b.dtype && lane.a.shape == lane.b.shape && !sameBits(lane.a, lane.b).value_or(true);
+    });
 }
 
 Result<std::vector<LaneMeasurement>> Measurer::measure(const Pair& pair, std::stop_token stop) const

@@ -45,6 +45,9 @@ public:
     /// All lanes of a matched pair. Fails as reading does.
     Result<std::vector<LaneMeasurement>> measure(const align::Pair& pair, std::stop_token stop) const;
 
+    /// True if what was recorded of the bits (digests, else folds) proves that a lane's sides differ.
+    bool differsInBits(const align::Pair& pair) const;
+
     /// What measure() reads of one lane of a matched pair. Fails as opening does.
     Result<LaneTensors> tensors(const align::Pair& pair, const align::Lane& lane) const;
 

@@ -302,10 +302,10 @@ template <class Archive> void fields(Archive& archive, Judgement& x)
 
 template <class Archive> void fields(Archive& archive, PairResult& x)
 {
-    auto& [severity, error, floor, ratio, inherited, added, unitRoundoff, structured, unchanged, undecidable, illConditioned, inheritable, worst, lanes,
+    auto& [severity, error, floor, ratio, inherited, added, unitRoundoff, structured, unchanged, differsInBits, undecidable, illConditioned, inheritable, worst, lanes,
            judgements, note]
         = x;
-    archive(severity, error, floor, ratio, inherited, added, unitRoundoff, structured, unchanged, undecidable, illConditioned, inheritable, worst, lanes,
+    archive(severity, error, floor, ratio, inherited, added, unitRoundoff, structured, unchanged, differsInBits, undecidable, illConditioned, inheritable, worst, lanes,
             judgements, note);
 }
 

@@ -40,6 +40,9 @@ std::string counted(std::size_t n, std::string_view noun) { return fmt::format("
 std::string leftOut(const compare::PairCounts& counts)
 {
     std::string text;
+    if (counts.differing > 0) {
+        text += fmt::format(" {} in bits; by how much was not recorded.", counts.differing == 1 ? "1 tensor differs" : fmt::format("{} tensors differ", counts.differing));
+    }
     if (counts.oneSided() > 0) {
         text += fmt::format(" {} on one side only.", counts.oneSided() == 1 ? "1 tensor exists" : fmt::format("{} tensors exist", counts.oneSided()));
     }

@@ -1656,6 +1656,14 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <source>It holds the elements of %1 differing pairs; those of %2 others are in the runs only.</source>
         <translation>文件含 %1 个有差异张量对的元素；另外 %2 个只在运行记录中。</translation>
     </message>
+    <message>
+        <source>1 tensor differs in bits; by how much was not recorded.</source>
+        <translation>1 个张量的比特不同；未记录差异大小。</translation>
+    </message>
+    <message>
+        <source>%1 tensors differ in bits; by how much was not recorded.</source>
+        <translation>%1 个张量的比特不同；未记录差异大小。</translation>
+    </message>
 </context>
 <context>
     <name>Words</name>

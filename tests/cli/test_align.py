@@ -45,6 +45,9 @@ class MapTest(CommandLineTest):
         self.assertTrue(all(pair["mapped_by"] == f"{mapping}, line 5" for pair in mapped), mapped[0])
         self.assertEqual(report["unmatched"], {"reference": [], "candidate": []})
 
+    def test_an_axis_that_nobody_has_is_refused(self):
+        self.assert_one_clear_line(run_cli("compare", SINGLE, DDP2, "--placement", "*=replicate@pp", "--mesh", "dp=2"), 2, "names the axis pp, and the ranks have dp")
+
     def test_a_map_that_is_wrong_is_one_line(self):
         self.assert_one_clear_line(run_cli("compare", HAND, HAND, "--map", self.write(names=[{"candidate": "(", "reference": "x"}])), 2,
                                    "line 5: names[0]: 'candidate' is no valid regular expression")

@@ -112,6 +112,8 @@ class RecordTest(CommandLineTest):
         self.assertAlmostEqual(gradient["metrics"]["best_scale"], 1.5, places=6)
         result, pairs = compare("folds", "otherfolds")
         self.assertEqual((pairs["s0/start/param/weight"]["severity"], pairs["s0/reduce/grad/weight"]["severity"]), ("identical", "unmatched"))
+        self.assertEqual(result.status, 1, result)
+        self.assertRegex(" ".join(result.stdout.split()), r"\d+ tensors differ in bits; by how much was not recorded\.")
         self.assertIn("only a fold was recorded", " ".join(result.stdout.split()))
         self.assertRegex(run_cli("info", self.folder / "same").stdout, r"detail +12 sketch\n")
 

@@ -106,6 +106,10 @@ void addSentence(QString& text, const QString& sentence)
 /// What was not compared, one sentence each.
 void addLeftOut(QString& text, const compare::PairCounts& counts)
 {
+    if (counts.differing > 0) {
+        addSentence(text, counts.differing == 1 ? Words::tr("1 tensor differs in bits; by how much was not recorded.")
+                                                : Words::tr("%1 tensors differ in bits; by how much was not recorded.").arg(counts.differing));
+    }
     if (counts.unreadable > 0) {
         addSentence(text, Words::tr("%n tensor(s) could not be read.", nullptr, static_cast<int>(counts.unreadable)));
     }

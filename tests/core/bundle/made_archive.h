@@ -17,7 +17,7 @@ inline std::string little(std::uint64_t value, std::size_t size)
 {
     std::string out;
     for (std::size_t i = 0; i < size; ++i)
-        out += static_cast<char>(value >> (8 * i) & 0xff);
+        out += static_cast<char>(i < sizeof value ? value >> (8 * i) & 0xff : 0);
     return out;
 }
 
