@@ -1672,6 +1672,8 @@ class Session:
         self.triggers, self.history, self.scaling = [], collections.defaultdict(lambda: collections.deque(maxlen=64)), False
         self.ring = collections.deque(maxlen=max(1, self.selection.ring))         # (step, what would have been written)
         self.watched = {}                                         # signal -> (our handler, the one before)
+        self.requests = self.answers = 0                          # SIGUSR1: seen by the main thread; answered, by whichever thread came first
+        self.anticipated = 0                                      # answered by close() before the thread of watch_signals() came to it
         self.sources = Sources()
         self.names, self.flow, self.batches, self.values = Names(self.sources), Flow(), Batches(), Values()
         self.local, self.lock = Local(), threading.RLock()
@@ -1948,6 +1950,10 @@ class Session:
                 self.release_held()
                 if self.error:
                     self.pull_trigger("the script ended with an exception")
+                with self.lock:
+                    self.anticipated = max(0, self.requests - self.answers)
+                    if self.anticipated and not self.error:       # the signal ended what the script waited in, and so the script
+                        self.pull_trigger("SIGUSR1")
             if self.mode is not None:
                 self.recorded_seconds += time.perf_counter() - self.step_began
             self.dead = True
@@ -2089,7 +2095,11 @@ class Session:
                     os.kill(owner, signal.SIGTERM)
             elif session is not None and not session.dead and os.getpid() == owner:
                 with session.lock:
-                    session.pull_trigger("SIGUSR1")
+                    if session.anticipated:
+                        session.anticipated -= 1
+                    else:
+                        session.answers += 1
+                        session.pull_trigger("SIGUSR1")
 
         def handler(number, frame):
             if former != -1:
@@ -2097,6 +2107,8 @@ class Session:
             if number == signal.SIGUSR1 and callable(before):
                 before(number, frame)
             session = ref()
+            if number == signal.SIGUSR1 and session is not None:
+                session.requests += 1
             if number == signal.SIGTERM and session is not None and not session.local.busy:
                 time.sleep(10)                                    # the script goes no further; the thread ends the process
 
@@ -3700,9 +3712,10 @@ class Sketch:
         return "<sketch of %s: %d elements of shape %s>" % (tensor_name(self.record), self.record["sketch"]["samples"], self.shape)
 
 
-def tensor_name(record):
-    """`phase/kind/name[#call][:slot]`, in a micro-step other than the first `mN/...`."""
-    name = "%s/%s/%s" % (record["phase"], record["kind"], join(record["module"], record.get("param") or ""))
+def tensor_name(record, unwrapped=False):
+    """`phase/kind/name[#call][:slot]`, in a micro-step other than the first `mN/...`; `unwrapped`: without the names of wrappers such as DDP."""
+    path = join(record["module"], record.get("param") or "")
+    name = "%s/%s/%s" % (record["phase"], record["kind"], normalised(path) if unwrapped else path)
     name += "#%d" % record["call"] if record.get("call") else ""
     name += ":" + record["slot"] if record.get("slot") else ""
     name += "!recompute" if record.get("recompute") else ""
@@ -3789,8 +3802,11 @@ class Bundle:
         records = [record for record in self.records[self.only_rank(rank)] if record["step"] == step]
         if not records:
             raise KeyError("step %s was not recorded; steps: %s" % (step, ", ".join(map(str, self.steps))))
-        full = [(tensor_name(record), record) for record in records]
-        found = [item for item in full if item[0] == name] or [item for item in full if item[0].endswith("/" + name)]
+        for unwrapped in (False, True):
+            full = [(tensor_name(record, unwrapped), record) for record in records]
+            found = [item for item in full if item[0] == name] or [item for item in full if item[0].endswith("/" + name)]
+            if found:
+                break
         if not found:
             near = [known for known, _ in full if name.split("/")[-1] in known][:5] or [known for known, _ in full][:5]
             raise KeyError("step %s has no tensor %s; it has %s, ..." % (step, name, ", ".join(near)))

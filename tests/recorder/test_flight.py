@@ -83,8 +83,9 @@ class Flight(RecorderTest):
         self.assertEqual(self.steps(self.read()), [23, 24, 25])
 
     def test_a_signal(self):
-        """Also while the main thread runs no Python."""
-        path = self.script(TRAIN.format(in_step="pass", after="open('ready', 'w').close()\nimport ctypes\nctypes.CDLL(None).sleep(60)"))
+        """Also while the main thread runs no Python: it does not even get the signal."""
+        path = self.script(TRAIN.format(in_step="pass", after="import ctypes, signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
+                                                              "open('ready', 'w').close()\nctypes.CDLL(None).sleep(60)"))
         process = subprocess.Popen([sys.executable, RECORDER, "--out", "run", "--ring", "3", path], cwd=self.folder, env=self.environment(),
                                    stderr=subprocess.PIPE)
         wait_for(lambda: os.path.exists(os.path.join(self.folder, "ready")))
@@ -102,6 +103,13 @@ class Flight(RecorderTest):
         rank = self.read()
         self.assertEqual(self.steps(rank), [37, 38, 39])
         self.assertEqual(rank.info["triggers"], [{"step": 39, "why": "SIGUSR1", "steps": [37, 38, 39]}])
+
+    def test_a_signal_that_ends_the_script(self):
+        """What it waits in returns, and the script ends before anybody could write."""
+        self.train(after="import signal\nos.kill(os.getpid(), signal.SIGUSR1)")
+        rank = self.read()
+        self.assertEqual(self.steps(rank), [37, 38, 39])
+        self.assertEqual([trigger["why"] for trigger in rank.info["triggers"]], ["SIGUSR1"])
 
     def test_a_job_that_is_cancelled(self):
         """SIGTERM still ends the process at once, also while the main thread runs no Python."""

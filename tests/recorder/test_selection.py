@@ -297,6 +297,14 @@ class Reading(RecorderTest):
         with self.assertRaises(FileNotFoundError):
             recorder.open(self.folder)
 
+    def test_names_without_wrappers(self):
+        samples = os.path.join(os.path.dirname(RECORDER), "..", "samples")
+        bundle = recorder.open(os.path.join(samples, "healthy-ddp2.forkpoint"))
+        step = bundle.steps[0]
+        self.assertSame(bundle[step, "forward/output/head", 1], bundle[step, "forward/output/module.head", 1])
+        with self.assertRaisesRegex(KeyError, "no tensor forward/output/tail"):
+            bundle[step, "forward/output/tail", 1]
+
     def test_frames(self):
         values = [float(k % 7) for k in range(1000)]
         raw = little(values, "f")
