@@ -209,6 +209,22 @@ class Steps(RecorderTest):
         self.assertNotEqual(rank.value(step=0, phase="optimizer", kind="param", module="0", param="weight")[7].tolist(), [0.5] * 40)
         self.assertEqual(rank.info["coverage"]["changed_unseen"], 1)
 
+    def test_what_only_moved_has_changed(self):
+        """Behind autograd's back, and no sum of all bits would tell."""
+        def moved(rows, change):
+            weight = torch.arange(rows * 4096.).reshape(rows, 4096)
+            before = recorder.checksum_of(weight)
+            self.assertEqual(recorder.checksum_of(weight.clone()), before)
+            change(weight.data)
+            return recorder.checksum_of(weight) != before
+
+        for rows in (1, 3, 512):
+            self.assertTrue(moved(rows, lambda w: w.copy_(w.flip(1))))
+            self.assertTrue(moved(rows, lambda w: w[0, :2].copy_(w[0, :2].flip(0))))
+            self.assertTrue(moved(rows, lambda w: w.copy_(w.roll(2048))))          # whole rows of 1024 words
+        self.assertTrue(moved(3, lambda w: w.copy_(w[[1, 0, 2]])))
+        self.assertTrue(moved(3, lambda w: w.neg_()))
+
     def test_selection_and_scalars_of_all_steps(self):
         losses = []
 
