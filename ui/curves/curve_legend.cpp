@@ -82,15 +82,21 @@ void CurveLegend::paintEvent(QPaintEvent*)
         entries[0].value = value(m_readout->a);
         entries[1].value = value(m_readout->b);
         entries[2].value = value(m_readout->difference);
-        if (!m_readout->relative.isEmpty()) {
-            entries[2].value += tr(" (relative %1)").arg(m_readout->relative);
-        }
     }
     int needed = step.isEmpty() ? 0 : strong.horizontalAdvance(step) + kBetween;
     for (auto& e : entries) {
         e.fixed = kSample + kGap + strong.horizontalAdvance(e.word) + (e.value.isEmpty() ? 0 : kGap + 2 + mono.horizontalAdvance(e.value));
+        needed += e.fixed + kBetween;
+    }
+    const QString relative = m_readout && !m_readout->relative.isEmpty() ? tr(" (relative %1)").arg(m_readout->relative) : QString();
+    if (const int more = mono.horizontalAdvance(relative); needed + more - kBetween <= width()) { // whole or not at all
+        entries[2].value += relative;
+        entries[2].fixed += more;
+        needed += more;
+    }
+    for (auto& e : entries) {
         e.nameWidth = e.name.isEmpty() ? 0 : std::min(text.horizontalAdvance(e.name) + 2, 220) + kGap;
-        needed += e.fixed + e.nameWidth + kBetween;
+        needed += e.nameWidth;
     }
     // Names give way first; the step word last.
     const int room = width();

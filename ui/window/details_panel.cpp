@@ -37,7 +37,7 @@ public:
         setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
         setSelectionMode(QAbstractItemView::SingleSelection);
-        setTextElideMode(Qt::ElideMiddle);
+        setTextElideMode(Qt::ElideRight); // a number comes first, where it was found after it
         setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
         header()->setStretchLastSection(false);
         header()->setSectionsClickable(false);
