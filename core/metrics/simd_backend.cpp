@@ -264,7 +264,7 @@ private:
             return; // they are counted nowhere
         const T d = m_d[n];
         scan.nonzero -= pads;
-        if (sizeof(T) == 8 && violatesTolerance(static_cast<double>(a[n]), static_cast<double>(d), m_chunk.options.rtol, m_chunk.options.atol))
+        if (sizeof(T) == 8 && violatesTolerance(numberAt(a, n), static_cast<double>(d), m_chunk.options.rtol, m_chunk.options.atol))
             scan.violations -= pads;
         BitsOf<T> bitsA, bitsB;
         std::memcpy(&bitsA, a + n, sizeof bitsA);
@@ -325,7 +325,7 @@ private:
             const std::size_t whole = n / lanes * lanes;
             std::size_t count = countViolations(a, m_d.data(), whole, m_tolerance, m_chunk.options.rtol, m_chunk.options.atol);
             for (std::size_t i = whole; i < n; ++i)
-                count += violatesTolerance(static_cast<double>(a[i]), static_cast<double>(m_d[i]), m_chunk.options.rtol, m_chunk.options.atol);
+                count += violatesTolerance(numberAt(a, i), static_cast<double>(m_d[i]), m_chunk.options.rtol, m_chunk.options.atol);
             return count;
         }
         return 0;
@@ -348,7 +348,7 @@ private:
     ExtremumAccumulator extremum(double value, std::size_t place, const T* a, const T* b, std::size_t first) const
     {
         const std::size_t at = first + (m_positions != nullptr ? m_positions[place] : place);
-        return {value, m_chunk.firstIndex + static_cast<std::int64_t>(at / m_parts), static_cast<double>(a[place]), static_cast<double>(b[place])};
+        return {value, m_chunk.firstIndex + static_cast<std::int64_t>(at / m_parts), numberAt(a, place), numberAt(b, place)};
     }
 
     void findExtrema(const Scan<T>& scan, const T* a, const T* b, std::size_t n, std::size_t padded, std::size_t first)
@@ -406,7 +406,7 @@ private:
         double mean = sum / count;
         double deviation = squares - sum * mean;
         for (int pass = 0; pass < 2 && deviation < squares / 16; ++pass) {
-            const double pivot = pass == 0 ? static_cast<double>(x[0]) : mean;
+            const double pivot = pass == 0 ? numberAt(x, 0) : mean;
             sumAround(pivot, x, n, sum, squares);
             mean = pivot + sum / count;
             deviation = squares - sum * (sum / count);

@@ -190,6 +190,15 @@ inline bool areZero(const std::uint32_t* counts, std::size_t n)
     return hn::AllTrue(du, hn::Eq(any, hn::Zero(du)));
 }
 
+/// One number; blocks may lie at any address.
+template <class T>
+HWY_INLINE double numberAt(const T* x, std::size_t i)
+{
+    T value;
+    std::memcpy(&value, x + i, sizeof value);
+    return static_cast<double>(value);
+}
+
 /// Half a vector of floats as doubles, or a vector of doubles.
 template <class DD>
 HWY_INLINE hn::VFromD<DD> loadDouble(DD dd, const float* from)
@@ -286,7 +295,7 @@ void sumAround(double pivot, const T* HWY_RESTRICT x, std::size_t n, double& sum
     sum = total(dd, lanes);
     squares = total(dd, lanesSquared);
     for (; i < n; ++i) {
-        const double rest = static_cast<double>(x[i]) - pivot;
+        const double rest = numberAt(x, i) - pivot;
         sum += rest;
         squares += rest * rest;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace forkpoint {
 
@@ -36,7 +37,9 @@ std::int64_t Box::elements() const
 
 std::span<std::byte> ReadBuffer::take(std::size_t bytes)
 {
-    constexpr std::size_t kAlignment = 64;
+    constexpr std::size_t kAlignment = 64, kAddressable = std::size_t{1} << 47;
+    if (bytes > kAddressable)
+        throw std::bad_alloc(); // a claim that no machine can meet, and a sum with it may overflow
     m_content = {};
     if (m_capacity < bytes + kAlignment) {
         m_bytes.reset(); // the old contents need no copy
