@@ -198,7 +198,8 @@ int runCompare(const Arguments& arguments)
         print(written.value_or(std::string()));
     }
     if (!arguments.json.empty()) {
-        if (auto done = writeText(arguments.json, report::jsonText(*comparison)); !done) {
+        const auto produce = [&](const TextSink& write) { report::writeJson(*comparison, write); };
+        if (auto done = writeParts(arguments.json, produce); !done) {
             return failed(done.error());
         }
     }

@@ -76,21 +76,27 @@ void ConsoleProgress::report(std::string_view stage, double fraction)
     }
 }
 
-Result<void> writeText(const std::string& path, std::string_view text)
+Result<void> writeParts(const std::string& path, const std::function<void(const TextSink&)>& produce)
 {
     if (path == "-") {
-        print(text);
+        produce(print);
         return {};
     }
     std::FILE* file = std::fopen(path.c_str(), "wb");
     if (!file) {
         return fail(ErrorCode::WriteFailed, fmt::format("cannot be written: {}", std::strerror(errno)), path);
     }
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    bool written = true;
+    produce([&](std::string_view part) { written = written && std::fwrite(part.data(), 1, part.size(), file) == part.size(); });
     if (std::fclose(file) != 0 || !written) {
         return fail(ErrorCode::WriteFailed, "could not be written completely: is the disk full?", path);
     }
     return {};
+}
+
+Result<void> writeText(const std::string& path, std::string_view text)
+{
+    return writeParts(path, [text](const TextSink& write) { write(text); });
 }
 
 } // namespace forkpoint::cli

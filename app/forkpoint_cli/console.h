@@ -6,6 +6,7 @@
 #include "core/base/result.h"
 #include "core/report/text_report.h"
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -33,7 +34,10 @@ private:
     bool m_shown = false;
 };
 
-/// Writes text to a file, or to standard output for "-". Fails with WriteFailed.
+using TextSink = std::function<void(std::string_view)>;
+
+/// Writes to a file, or to standard output for "-", what `produce` hands over, part by part. Fails with WriteFailed.
+Result<void> writeParts(const std::string& path, const std::function<void(const TextSink&)>& produce);
 Result<void> writeText(const std::string& path, std::string_view text);
 
 } // namespace forkpoint::cli

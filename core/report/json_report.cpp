@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <oneapi/tbb/parallel_for.h>
 
 namespace forkpoint::report {
 
@@ -28,56 +30,52 @@ Json number(double value)
     return value;
 }
 
+void append(Json::object_t&) { }
+
+template <class Value, class... Rest> void append(Json::object_t& to, const char* key, Value&& value, Rest&&... rest)
+{
+    to.emplace_back(key, std::forward<Value>(value));
+    append(to, std::forward<Rest>(rest)...);
+}
+
+/// object(key, value, key, value, ...), for what there is once for every pair: an initializer list costs several allocations a member.
+template <class... Members> Json object(Members&&... members)
+{
+    Json out = Json::object();
+    auto& list = out.get_ref<Json::object_t&>();
+    list.reserve(sizeof...(members) / 2);
+    append(list, std::forward<Members>(members)...);
+    return out;
+}
+
 Json extremum(const metrics::Extremum& e)
 {
-    return { { "value", number(e.value) }, { "index", e.index }, { "reference", number(e.a) }, { "candidate", number(e.b) } };
+    return object("value", number(e.value), "index", e.index, "reference", number(e.a), "candidate", number(e.b));
 }
 
 Json sideJson(const metrics::SideStatistics& s)
 {
-    return { { "min", number(s.min) },   { "max", number(s.max) },   { "mean", number(s.mean) },        { "std", number(s.std) },
-             { "norm", number(s.norm) }, { "zeros", s.zeros },       { "nan", s.nan },                  { "positive_inf", s.positiveInf },
-             { "negative_inf", s.negativeInf } };
+    return object("min", number(s.min), "max", number(s.max), "mean", number(s.mean), "std", number(s.std), "norm", number(s.norm), "zeros", s.zeros,
+                  "nan", s.nan, "positive_inf", s.positiveInf, "negative_inf", s.negativeInf);
 }
 
-Json histogramJson(const metrics::Histogram& h)
-{
-    return { { "zero", h.zero }, { "first_exponent", h.first }, { "counts", h.counts } };
-}
+Json histogramJson(const metrics::Histogram& h) { return object("zero", h.zero, "first_exponent", h.first, "counts", h.counts); }
 
 Json narrowerJson(const metrics::NarrowerComparison& n)
 {
-    return { { "dtype", name(n.dtype) },
-             { "finite", n.finite },
-             { "bit_equal", n.bitEqual },
-             { "allclose_violations", n.allcloseViolations },
-             { "max_abs", number(n.maxAbs.value) },
-             { "mean_abs", number(n.meanAbs) },
-             { "rel_l2", number(n.relL2) },
-             { "ulp_histogram", histogramJson(n.ulpHistogram) } };
+    return object("dtype", name(n.dtype), "finite", n.finite, "bit_equal", n.bitEqual, "allclose_violations", n.allcloseViolations, "max_abs",
+                  number(n.maxAbs.value), "mean_abs", number(n.meanAbs), "rel_l2", number(n.relL2), "ulp_histogram", histogramJson(n.ulpHistogram));
 }
 
 Json metricsJson(const diagnose::LaneMeasurement& lane)
 {
     const auto& s = lane.statistics;
-    Json out { { "measured_on", lane.ofUpdate ? "update" : "value" },
-               { "count", s.count },
-               { "max_abs", number(s.maxAbs.value) },
-               { "max_rel", number(s.maxRel.value) },
-               { "mean_abs", number(s.meanAbs) },
-               { "mean_diff", number(s.meanDiff) },
-               { "rmse", number(s.rmse) },
-               { "rel_l2", number(s.relL2) },
-               { "rel_linf", number(s.relLinf) },
-               { "cosine", number(s.cosine) },
-               { "norm_ratio", number(s.normRatio) },
-               { "best_scale", number(s.bestScale) },
-               { "scale_residual", number(s.scaleResidual) },
-               { "bit_equal_share", s.count > 0 ? static_cast<double>(s.bitEqual) / static_cast<double>(s.count) : 1.0 },
-               { "allclose_violations", s.allcloseViolations },
-               { "zero_mismatch", s.zeroMismatch },
-               { "nan_both", s.nanBoth },
-               { "inf_both_equal", s.infBothEqual } };
+    const double equal = s.count > 0 ? static_cast<double>(s.bitEqual) / static_cast<double>(s.count) : 1.0;
+    Json out = object("measured_on", lane.ofUpdate ? "update" : "value", "count", s.count, "max_abs", number(s.maxAbs.value), "max_rel",
+                      number(s.maxRel.value), "mean_abs", number(s.meanAbs), "mean_diff", number(s.meanDiff), "rmse", number(s.rmse), "rel_l2",
+                      number(s.relL2), "rel_linf", number(s.relLinf), "cosine", number(s.cosine), "norm_ratio", number(s.normRatio), "best_scale",
+                      number(s.bestScale), "scale_residual", number(s.scaleResidual), "bit_equal_share", equal, "allclose_violations",
+                      s.allcloseViolations, "zero_mismatch", s.zeroMismatch, "nan_both", s.nanBoth, "inf_both_equal", s.infBothEqual);
     if (lane.sampled > 0) {
         out["sampled"] = lane.sampled;
     }
@@ -100,17 +98,13 @@ Json metricsJson(const diagnose::LaneMeasurement& lane)
     return out;
 }
 
-/// The keys that pairs and the fork share.
-Json keyJson(const align::Pair& pair)
+/// The id under the name `idKey`, and the keys that pairs and the fork share.
+Json keyJson(const char* idKey, const align::Pair& pair)
 {
     const auto& key = pair.key;
-    Json out { { "step", key.step },
-               { "micro", std::max(key.micro, 0) },
-               { "phase", bundle::name(key.phase) },
-               { "kind", bundle::name(key.kind) },
-               { "module", key.module },
-               { "name", key.kind == bundle::Kind::Batch ? "batch" : align::joinName(key.module, key.param) },
-               { "call", key.call } };
+    Json out = object(idKey, pair.id, "step", key.step, "micro", std::max(key.micro, 0), "phase", bundle::name(key.phase), "kind",
+                      bundle::name(key.kind), "module", key.module, "name",
+                      key.kind == bundle::Kind::Batch ? "batch" : align::joinName(key.module, key.param), "call", key.call);
     if (!key.slot.empty()) {
         out["slot"] = key.slot;
     }
@@ -121,8 +115,7 @@ Json pairJson(const compare::Snapshot& comparison, std::size_t index)
 {
     const auto& pair = comparison.structure().alignment.pairs[index];
     const auto& result = comparison.result(index);
-    Json out { { "id", pair.id } };
-    out.update(keyJson(pair));
+    Json out = keyJson("id", pair);
     out["rule"] = align::name(pair.rule);
     if (!pair.mappedBy.empty()) {
         out["mapped_by"] = pair.mappedBy;
@@ -179,8 +172,7 @@ Json forkJson(const compare::Snapshot& comparison, const diagnose::Fork& fork)
 {
     const auto& pairs = comparison.structure().alignment.pairs;
     const auto& pair = pairs[fork.pair];
-    Json out { { "pair", pair.id } };
-    out.update(keyJson(pair));
+    Json out = keyJson("pair", pair);
     auto& after = out["after"] = Json::array();
     for (const auto i : fork.after) {
         after.push_back(pairs[i].id);
@@ -250,42 +242,82 @@ Json coverageJson(const align::Alignment& alignment)
     return out;
 }
 
-} // namespace
+/// Valid UTF-8 whatever names hold. `indent`: spaces by level; -1: all in one line.
+std::string text(const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
-Json jsonReport(const compare::Snapshot& comparison)
-{
-    const auto& structure = comparison.structure();
-    const auto& alignment = structure.alignment;
-    const auto& outcome = *comparison.outcome();
-    Json out { { "schema", "forkpoint-comparison/1" }, { "producer", { { "name", "forkpoint-cli" }, { "version", FORKPOINT_VERSION } } } };
-    out["runs"] = { { "reference", runJson(alignment.a) }, { "candidate", runJson(alignment.b) } };
-    if (structure.noiseLabel) {
-        out["runs"]["noise"] = { { "name", *structure.noiseLabel }, { "pairs", structure.noisePairs }, { "above_estimated_floor", structure.noiseAbove } };
+/// Writes the members of one object in order, each as soon as it is there.
+class ObjectText {
+public:
+    explicit ObjectText(const JsonSink& write)
+        : m_write(write)
+    {
     }
-    out["verdict"] = { { "severity", diagnose::name(outcome.verdict.severity) },
-                       { "sentence", verdictSentence(comparison) },
-                       { "tier", outcome.verdict.measuredFloor ? 2 : 1 },
-                       { "fork", outcome.verdict.fork ? forkJson(comparison, *outcome.verdict.fork) : Json(nullptr) },
-                       { "gates", gatesJson(outcome.verdict) },
-                       { "undecidable", outcome.verdict.undecidable } };
-    out["findings"] = Json::array();
-    auto& pairs = out["pairs"] = Json::array();
-    out["unmatched"] = { { "reference", Json::array() }, { "candidate", Json::array() } };
-    for (std::size_t i = 0; i < alignment.pairs.size(); ++i) {
-        const auto status = alignment.pairs[i].status;
-        if (status == PairStatus::OnlyA || status == PairStatus::OnlyB) {
-            out["unmatched"][status == PairStatus::OnlyA ? "reference" : "candidate"].push_back(alignment.pairs[i].id);
-        } else {
-            pairs.push_back(pairJson(comparison, i));
+
+    void member(std::string_view key, const Json& value)
+    {
+        begin(key);
+        std::string lines = text(value, 1);
+        for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += 2) {
+            lines.insert(at + 1, 1, ' '); // one level deeper; strings hold no line break of their own
         }
+        m_write(lines);
     }
-    out["unmatched_details"] = unmatchedJson(alignment);
-    out["curves"] = curvesJson(outcome.curves);
-    out["coverage"] = coverageJson(alignment);
-    out["context"] = structure.context ? contextJson(*structure.context) : Json(nullptr);
-    out["backend"] = structure.backend;
-    out["tolerance"] = { { "profile", "noise-floor" }, { "measured", outcome.verdict.measuredFloor } };
-    auto& notes = out["notes"] = Json::array();
+
+    /// A list of `count` objects, one a line; make(i) is called by all processors.
+    template <class Make> void list(std::string_view key, std::size_t count, const Make& make)
+    {
+        begin(key);
+        m_write("[");
+        constexpr std::size_t kBlock = 4096;
+        std::vector<std::string> lines;
+        for (std::size_t first = 0; first < count; first += kBlock) {
+            lines.resize(std::min(kBlock, count - first));
+            oneapi::tbb::parallel_for(std::size_t(0), lines.size(), [&](std::size_t i) { lines[i] = text(make(first + i), -1); });
+            for (const auto& line : lines) {
+                m_write(&line == &lines.front() && first == 0 ? "\n  " : ",\n  ");
+                m_write(line);
+            }
+        }
+        m_write(count > 0 ? "\n ]" : "]");
+    }
+
+    void end() { m_write("\n}\n"); }
+
+private:
+    void begin(std::string_view key)
+    {
+        m_write(fmt::format("{}\n \"{}\": ", m_isFirst ? "{" : ",", key));
+        m_isFirst = false;
+    }
+
+    const JsonSink& m_write;
+    bool m_isFirst = true;
+};
+
+Json runsJson(const compare::Structure& structure)
+{
+    Json out { { "reference", runJson(structure.alignment.a) }, { "candidate", runJson(structure.alignment.b) } };
+    if (structure.noiseLabel) {
+        out["noise"] = { { "name", *structure.noiseLabel }, { "pairs", structure.noisePairs }, { "above_estimated_floor", structure.noiseAbove } };
+    }
+    return out;
+}
+
+Json verdictJson(const compare::Snapshot& comparison)
+{
+    const auto& verdict = comparison.outcome()->verdict;
+    return { { "severity", diagnose::name(verdict.severity) },
+             { "sentence", verdictSentence(comparison) },
+             { "tier", verdict.measuredFloor ? 2 : 1 },
+             { "fork", verdict.fork ? forkJson(comparison, *verdict.fork) : Json(nullptr) },
+             { "gates", gatesJson(verdict) },
+             { "undecidable", verdict.undecidable } };
+}
+
+Json notesJson(const compare::Snapshot& comparison)
+{
+    const auto& alignment = comparison.structure().alignment;
+    Json notes = Json::array();
     for (const auto& note : alignment.notes) {
         notes.push_back(note);
     }
@@ -302,12 +334,49 @@ Json jsonReport(const compare::Snapshot& comparison)
             notes.push_back(fmt::format("{}: {}: {}", which, problem.where, problem.message));
         }
     }
-    return out;
+    return notes;
+}
+
+} // namespace
+
+void writeJson(const compare::Snapshot& comparison, const JsonSink& write)
+{
+    const auto& structure = comparison.structure();
+    const auto& alignment = structure.alignment;
+    const auto& outcome = *comparison.outcome();
+    std::vector<std::size_t> matched;
+    Json onlyA = Json::array(), onlyB = Json::array();
+    for (std::size_t i = 0; i < alignment.pairs.size(); ++i) {
+        const auto status = alignment.pairs[i].status;
+        if (status == PairStatus::OnlyA || status == PairStatus::OnlyB) {
+            (status == PairStatus::OnlyA ? onlyA : onlyB).push_back(alignment.pairs[i].id);
+        } else {
+            matched.push_back(i);
+        }
+    }
+    ObjectText out(write);
+    out.member("schema", "forkpoint-comparison/1");
+    out.member("producer", { { "name", "forkpoint-cli" }, { "version", FORKPOINT_VERSION } });
+    out.member("runs", runsJson(structure));
+    out.member("verdict", verdictJson(comparison));
+    out.member("findings", Json::array());
+    out.list("pairs", matched.size(), [&](std::size_t i) { return pairJson(comparison, matched[i]); });
+    out.member("unmatched", { { "reference", std::move(onlyA) }, { "candidate", std::move(onlyB) } });
+    out.member("unmatched_details", unmatchedJson(alignment));
+    out.member("curves", curvesJson(outcome.curves));
+    out.member("coverage", coverageJson(alignment));
+    out.member("context", structure.context ? contextJson(*structure.context) : Json(nullptr));
+    out.member("backend", structure.backend);
+    out.member("tolerance", { { "profile", "noise-floor" }, { "measured", outcome.verdict.measuredFloor } });
+    out.member("notes", notesJson(comparison));
+    out.end();
 }
 
 std::string jsonText(const compare::Snapshot& comparison)
 {
-    return jsonReport(comparison).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::string out;
+    writeJson(comparison, [&out](std::string_view part) { out += part; });
+    return out;
 }
 
 } // namespace forkpoint::report

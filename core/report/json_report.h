@@ -4,15 +4,20 @@
 
 #include "core/compare/comparison.h"
 
-#include <nlohmann/json.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
 
 namespace forkpoint::report {
 
-/// The finished comparison as JSON, "forkpoint-comparison/1": resources/schema/forkpoint-comparison-1.schema.json. Numbers that are not
-/// finite are the strings NaN, Infinity, -Infinity. Keys are added in later versions, never renamed.
-nlohmann::ordered_json jsonReport(const compare::Snapshot& comparison);
+using JsonSink = std::function<void(std::string_view)>;
 
-/// The same as text, with a newline at the end. Valid UTF-8 whatever the names are: folders may have any bytes.
+/// The finished comparison as JSON, "forkpoint-comparison/1": resources/schema/forkpoint-comparison-1.schema.json. Numbers that are not
+/// finite are the strings NaN, Infinity, -Infinity. Keys are added in later versions, never renamed. Every pair has a line of its own. Valid UTF-8
+/// whatever the names are: folders may have any bytes. A million pairs are gigabytes: `write` is handed the text part by part.
+void writeJson(const compare::Snapshot& comparison, const JsonSink& write);
+
+/// The same as one text.
 std::string jsonText(const compare::Snapshot& comparison);
 
 } // namespace forkpoint::report

@@ -5,7 +5,9 @@
 #include "core/tensor/composed_sources.h"
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -14,8 +16,9 @@
 #include <string>
 #include <thread>
 
-// A pair of 256 MiB a side in memory, against the read limit: a plain sum over the same bytes by as many threads. The column of_limit is the
-// share of the limit that was measured just before. Both are processor time, so that other programs on the machine distort little of it.
+// A pair in memory, 256 MiB a side where nothing else is said, against the read limit: a plain sum over the same bytes by as many threads. The
+// column of_limit is the share of the limit that was measured just before. Both are processor time, so that other programs on the machine distort
+// little of it.
 namespace forkpoint::metrics {
 namespace {
 
@@ -26,6 +29,7 @@ enum class Content { Noise, Different, Equal, Unrelated };
 struct Sides {
     DType dtype;
     Content content;
+    std::size_t bytes; ///< a side
     TensorSourcePtr a, b;
 };
 
@@ -73,26 +77,30 @@ void store(DType dtype, double value, std::byte* at)
 }
 
 /// Noise: half of the numbers are off by some units in the last place; Different: all are; Unrelated: other numbers.
-const Sides& sides(DType dtype, Content content)
+const Sides& sides(DType dtype, Content content, std::size_t bytes)
 {
-    static Sides kept{DType::Bool, Content::Noise, nullptr, nullptr};
-    if (kept.dtype == dtype && kept.content == content)
+    static Sides kept{DType::Bool, Content::Noise, 0, nullptr, nullptr};
+    if (kept.dtype == dtype && kept.content == content && kept.bytes == bytes)
         return kept;
-    kept = {dtype, content, nullptr, nullptr};
-    const std::size_t size = itemSize(dtype);
-    std::vector<std::byte> a(kBytes), b;
+    kept = {dtype, content, bytes, nullptr, nullptr};
+    const std::size_t size = itemSize(dtype), distinct = std::min(bytes, kBytes); // larger ones repeat
+    std::vector<std::byte> a(bytes), b(bytes);
     std::uint64_t state = 1;
-    for (std::size_t at = 0; at < kBytes; at += size)
+    for (std::size_t at = 0; at < distinct; at += size)
         store(dtype, normalish(state), a.data() + at);
-    b = a;
-    for (std::size_t at = 0; at < kBytes; at += size) {
+    std::copy_n(a.begin(), distinct, b.begin());
+    for (std::size_t at = 0; at < distinct; at += size) {
         const std::uint64_t random = nextRandom(state);
         if (content == Content::Unrelated)
             store(dtype, normalish(state), b.data() + at);
         else if (content == Content::Different || (content == Content::Noise && random % 2 == 0))
             b[at] ^= static_cast<std::byte>(1 + random / 2 % 3);
     }
-    const auto count = static_cast<std::int64_t>(kBytes / size);
+    for (std::size_t at = distinct; at < bytes; at += distinct) {
+        std::copy_n(a.begin(), distinct, a.begin() + static_cast<std::ptrdiff_t>(at));
+        std::copy_n(b.begin(), distinct, b.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    const auto count = static_cast<std::int64_t>(bytes / size);
     kept.a = memorySource(dtype, {count}, std::move(a)).value();
     kept.b = memorySource(dtype, {count}, std::move(b)).value();
     return kept;
@@ -124,6 +132,8 @@ std::uint64_t sumOf(std::span<const std::byte> a, std::span<const std::byte> b)
     return total;
 }
 
+std::size_t memoryAvailable() { return static_cast<std::size_t>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
 double secondsSince(std::clock_t start) { return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC; }
 
 double secondsToRead(const Sides& pair, int threads)
@@ -134,7 +144,7 @@ double secondsToRead(const Sides& pair, int threads)
         const std::clock_t start = std::clock();
         std::vector<std::jthread> workers;
         for (int t = 0; t < threads; ++t) {
-            const std::size_t part = kBytes / static_cast<std::size_t>(threads), from = part * static_cast<std::size_t>(t);
+            const std::size_t part = pair.bytes / static_cast<std::size_t>(threads), from = part * static_cast<std::size_t>(t);
             workers.emplace_back([=] { benchmark::DoNotOptimize(sumOf(a.subspan(from, part), b.subspan(from, part))); });
         }
         workers.clear();
@@ -145,7 +155,7 @@ double secondsToRead(const Sides& pair, int threads)
 
 void measuring(benchmark::State& state, const char* backend, DType dtype, Content content, int threads, MeasureOptions options)
 {
-    const Sides& pair = sides(dtype, content);
+    const Sides& pair = sides(dtype, content, kBytes);
     options.threads = threads;
     if (!selectBackend(backend)) {
         state.SkipWithError("this backend cannot run here");
@@ -163,6 +173,22 @@ void measuring(benchmark::State& state, const char* backend, DType dtype, Conten
     state.counters["ns/pair"] = best * 1e9 * static_cast<double>(itemSize(dtype)) / static_cast<double>(kBytes);
     state.counters["of_limit"] = limit / best;
     (void)selectBackend("");
+}
+
+/// What a pair costs by its size: float32, by two threads, as programs use them.
+void bySize(benchmark::State& state)
+{
+    const auto bytes = static_cast<std::size_t>(state.range(0));
+    if (bytes > kBytes && 5 * bytes / 2 > memoryAvailable()) {
+        state.SkipWithError("there is not enough memory for it");
+        return;
+    }
+    const Sides& pair = sides(DType::Float32, Content::Noise, bytes);
+    MeasureOptions options;
+    options.threads = 2;
+    for (auto _ : state)
+        benchmark::DoNotOptimize(measure(*pair.a, *pair.b, options).value());
+    state.SetBytesProcessed(state.iterations() * 2 * static_cast<std::int64_t>(bytes));
 }
 
 const char* nameOf(Content content)
@@ -199,6 +225,8 @@ const bool g_registered = [] {
     }
     return true;
 }();
+
+BENCHMARK(bySize)->Name("metrics/size")->RangeMultiplier(16)->Range(4 << 10, std::int64_t{4} << 30)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 } // namespace
 } // namespace forkpoint::metrics

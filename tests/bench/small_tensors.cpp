@@ -3,6 +3,7 @@
 #include "core/bundle/writer.h"
 #include "core/compare/compare.h"
 #include "core/import/open_run.h"
+#include "tests/support/run_builder.h"
 
 #include <benchmark/benchmark.h>
 #include <cstring>
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/os.h>
 #include <oneapi/tbb/global_control.h>
-#include <unistd.h>
 
 // Many small tensors: what each costs beside its bytes, from opening both runs to the verdict, by two threads. Dumps of real models are like
 // this: biases, norms, and hooks that write a file per tensor.
@@ -18,27 +18,6 @@ namespace forkpoint {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder that is gone with the program.
-class Folder {
-public:
-    explicit Folder(const char* name)
-        : m_path(fs::temp_directory_path() / fmt::format("forkpoint-bench-{}-{}", ::getpid(), name))
-    {
-        fs::create_directories(m_path);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder()
-    {
-        std::error_code ignored;
-        fs::remove_all(m_path, ignored);
-    }
-    const fs::path& path() const { return m_path; }
-
-private:
-    fs::path m_path;
-};
 
 /// Values that differ from tensor to tensor, and by rounding from side to side.
 std::vector<float> valuesOf(int tensor, int side, std::size_t count)
@@ -94,7 +73,7 @@ void compareBoth(benchmark::State& state, const fs::path& a, const fs::path& b, 
 
 void bundles(benchmark::State& state)
 {
-    const Folder folder("bundles");
+    const test::TempFolder folder;
     const fs::path a = writeBundle(folder.path(), 0), b = writeBundle(folder.path(), 1);
     compareBoth(state, a, b, kTensors, kBytes);
 }
@@ -141,7 +120,7 @@ std::string torchFile(const std::vector<float>& values)
 
 void files(benchmark::State& state)
 {
-    const Folder folder("files");
+    const test::TempFolder folder;
     for (const int side : {0, 1}) {
         const fs::path below = folder.path() / std::to_string(side);
         fs::create_directories(below);
