@@ -52,9 +52,59 @@ Result<std::span<const std::byte>> readChunk(const TensorSource& source, const C
     return bytes;
 }
 
+struct Buffers {
+    ReadBuffer a, b, mask;
+    std::size_t capacity() const { return a.capacity() + b.capacity() + mask.capacity(); }
+};
+
+/// Buffers wait here for the next pair: memory that is new to the process costs as much as reading into it.
+class BufferPool {
+public:
+    BufferPool() { m_free.reserve(kMost); } // giving back happens in destructors and must not fail
+
+    static BufferPool& shared()
+    {
+        static BufferPool pool;
+        return pool;
+    }
+
+    std::unique_ptr<Buffers> take()
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_free.empty())
+            return std::make_unique<Buffers>();
+        auto buffers = std::move(m_free.back());
+        m_free.pop_back();
+        return buffers;
+    }
+
+    void giveBack(std::unique_ptr<Buffers> buffers)
+    {
+        if (buffers->capacity() > kLargest)
+            return;
+        const std::lock_guard lock(m_mutex);
+        if (m_free.size() < kMost)
+            m_free.push_back(std::move(buffers));
+    }
+
+private:
+    static constexpr std::size_t kMost = 64, kLargest = std::size_t{16} << 20; // what is larger is rare
+    std::mutex m_mutex;
+    std::vector<std::unique_ptr<Buffers>> m_free;
+};
+
 /// What is needed to work on one chunk.
 struct Desk {
-    ReadBuffer a, b, mask;
+    explicit Desk(std::unique_ptr<ChunkWorker> itsWorker)
+        : buffers(BufferPool::shared().take())
+        , worker(std::move(itsWorker))
+    {
+    }
+    Desk(const Desk&) = delete;
+    Desk& operator=(const Desk&) = delete;
+    ~Desk() { BufferPool::shared().giveBack(std::move(buffers)); }
+
+    std::unique_ptr<Buffers> buffers;
     std::unique_ptr<ChunkWorker> worker;
 };
 
@@ -64,16 +114,14 @@ public:
     explicit DeskPool(const std::function<std::unique_ptr<ChunkWorker>()>& makeWorker)
         : m_makeWorker(makeWorker)
     {
+        m_free.push_back(std::make_unique<Desk>(m_makeWorker()));
     }
 
     std::unique_ptr<Desk> take()
     {
         const std::lock_guard lock(m_mutex);
-        if (m_free.empty()) {
-            auto desk = std::make_unique<Desk>();
-            desk->worker = m_makeWorker();
-            return desk;
-        }
+        if (m_free.empty())
+            return std::make_unique<Desk>(m_makeWorker());
         std::unique_ptr<Desk> desk = std::move(m_free.back());
         m_free.pop_back();
         return desk;
@@ -180,15 +228,15 @@ Result<std::vector<std::unique_ptr<ChunkWorker>>> ChunkWalk::run(int threads, co
 
     const auto work = [&](std::size_t index, Desk& desk) -> Result<void> {
         const Chunk& chunk = (*chunks)[index];
-        const auto bytesA = readChunk(a(), chunk, desk.a);
+        const auto bytesA = readChunk(a(), chunk, desk.buffers->a);
         if (!bytesA)
             return tl::unexpected<Error>(bytesA.error());
-        const auto bytesB = readChunk(b(), chunk, desk.b);
+        const auto bytesB = readChunk(b(), chunk, desk.buffers->b);
         if (!bytesB)
             return tl::unexpected<Error>(bytesB.error());
         std::span<const std::byte> mask;
         if (m_mask != nullptr) {
-            const auto read = readChunk(*m_mask, chunk, desk.mask);
+            const auto read = readChunk(*m_mask, chunk, desk.buffers->mask);
             if (!read)
                 return tl::unexpected<Error>(read.error());
             mask = *read;

@@ -40,7 +40,7 @@ public:
     const TensorSource& a() const { return *m_a; }
     const TensorSource& b() const { return m_reshaped ? *m_reshaped : *m_b; }
 
-    /// Takes every chunk, of about `chunkBytes` of A, once, begun in order but for runs of a few. Returns the workers. Fails with the error of the
+    /// Takes every chunk, of about `chunkBytes` of A, once, begun in order but for runs of a few. Returns the workers, at least one. Fails with the error of the
     /// first chunk that cannot be read or that its worker fails at, whatever the threads, with Corrupt if a source contradicts itself, or with
     /// Cancelled after the chunks that are in work.
     Result<std::vector<std::unique_ptr<ChunkWorker>>> run(int threads, const std::stop_token& stop,

@@ -64,19 +64,26 @@ struct Job {
     std::optional<DType> narrower; ///< to compare in as well
 };
 
+NarrowerComparison narrowerComparison(PairStatistics of, DType dtype)
+{
+    return {dtype, of.finite, of.bitEqual, of.allcloseViolations, of.maxAbs, of.meanAbs, of.relL2, std::move(of.ulpHistogram)};
+}
+
 class Accumulating final : public ChunkWorker {
 public:
     Accumulating(const Job& job, OrderedSum& sum)
         : m_job(job)
         , m_sum(sum)
     {
+        if (job.narrower)
+            m_narrowerHistograms.emplace();
     }
 
     Result<void> take(const ChunkView& chunk) override
     {
         Partial partial;
         auto done = m_job.backend.accumulate(chunk.a, m_job.dtypeA, chunk.b, m_job.dtypeB, chunk.mask, chunk.first, m_job.options,
-                                             partial.sums, m_job.options.histograms ? &histograms : nullptr);
+                                             partial.sums, m_job.options.histograms ? &m_histograms : nullptr);
         if (done && m_job.narrower)
             done = takeNarrower(chunk, *m_job.narrower, partial.narrower);
         if (done)
@@ -84,7 +91,21 @@ public:
         return done;
     }
 
-    HistogramAccumulator histograms, narrowerHistograms; ///< of all chunks taken: integers, which need no order
+    /// Adds what another one has counted: integers, which need no order.
+    void combine(const Accumulating& other)
+    {
+        m_histograms.combine(other.m_histograms);
+        if (m_job.narrower)
+            m_narrowerHistograms->combine(*other.m_narrowerHistograms);
+    }
+
+    PairStatistics finishedPair() const
+    {
+        PairStatistics result = finished(m_sum.total().sums, m_histograms, m_job.dtypeA, m_job.dtypeB);
+        if (const auto narrow = m_job.narrower)
+            result.narrower = narrowerComparison(finished(m_sum.total().narrower, *m_narrowerHistograms, *narrow, *narrow), *narrow);
+        return result;
+    }
 
 private:
     /// The chunk once more, with the wider side rounded.
@@ -98,18 +119,15 @@ private:
         roundTo(wide, bytes, narrow, m_rounded);
         bytes = m_rounded;
         return m_job.backend.accumulate(a, narrow, b, narrow, chunk.mask, chunk.first, m_job.options, into,
-                                        m_job.options.histograms ? &narrowerHistograms : nullptr);
+                                        m_job.options.histograms ? &*m_narrowerHistograms : nullptr);
     }
 
     const Job& m_job;
     OrderedSum& m_sum;
+    HistogramAccumulator m_histograms; ///< of all chunks taken
+    std::optional<HistogramAccumulator> m_narrowerHistograms; ///< large: only where there is something to count
     std::vector<std::byte> m_rounded;
 };
-
-NarrowerComparison narrowerComparison(PairStatistics of, DType dtype)
-{
-    return {dtype, of.finite, of.bitEqual, of.allcloseViolations, of.maxAbs, of.meanAbs, of.relL2, std::move(of.ulpHistogram)};
-}
 
 Result<PairStatistics> measurePair(const TensorSource& a, const TensorSource& b, const TensorSource* mask, const MeasureOptions& options,
                                    const std::stop_token& stop)
@@ -125,19 +143,15 @@ Result<PairStatistics> measurePair(const TensorSource& a, const TensorSource& b,
 
     const Job job{a.dtype(), b.dtype(), options, **backend, options.narrower ? narrowerOf(a.dtype(), b.dtype()) : std::nullopt};
     OrderedSum sum;
-    const auto workers = walk->run(options.threads, stop, [&] { return std::make_unique<Accumulating>(job, sum); },
+    auto workers = walk->run(options.threads, stop, [&] { return std::make_unique<Accumulating>(job, sum); },
                                    job.backend.chunkBytes());
     if (!workers)
         return tl::unexpected<Error>(workers.error());
-    HistogramAccumulator histograms, narrowerHistograms;
-    for (const std::unique_ptr<ChunkWorker>& worker : *workers) {
-        histograms.combine(static_cast<const Accumulating&>(*worker).histograms);
-        narrowerHistograms.combine(static_cast<const Accumulating&>(*worker).narrowerHistograms);
-    }
-    PairStatistics result = finished(sum.total().sums, histograms, job.dtypeA, job.dtypeB);
+    auto& all = static_cast<Accumulating&>(*workers->front());
+    for (std::size_t i = 1; i < workers->size(); ++i)
+        all.combine(static_cast<const Accumulating&>(*(*workers)[i]));
+    PairStatistics result = all.finishedPair();
     result.backend = job.backend.name();
-    if (job.narrower)
-        result.narrower = narrowerComparison(finished(sum.total().narrower, narrowerHistograms, *job.narrower, *job.narrower), *job.narrower);
     if (options.percentiles) {
         const auto percentiles = absolutePercentiles(*walk, options.threads, stop);
         if (!percentiles)

@@ -71,6 +71,14 @@ ReadBuffer& ReadBuffer::child(std::size_t index)
     return *m_children[index];
 }
 
+std::size_t ReadBuffer::capacity() const
+{
+    std::size_t bytes = m_capacity;
+    for (const auto& child : m_children)
+        bytes += child->capacity();
+    return bytes;
+}
+
 std::vector<Box> TensorSource::preferredChunks(std::size_t targetBytes) const
 {
     return contiguousChunks(shape(), itemSize(dtype()), targetBytes);

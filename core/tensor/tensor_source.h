@@ -43,8 +43,10 @@ public:
     ReadBuffer& child(std::size_t index);         ///< buffers for the sources below a composed one; the reference stays valid
     void remember(Content content);               ///< the bytes taken last hold this, complete
     std::optional<std::span<const std::byte>> recall(Content content) const; ///< those bytes, if they still hold it
+    std::size_t capacity() const;                 ///< bytes of memory, with those of its children
+
 private:
-    std::unique_ptr<std::byte[]> m_bytes; ///< not filled: a buffer lives for one pair, and zeros would cost as much as a read
+    std::unique_ptr<std::byte[]> m_bytes; ///< not filled: zeros would cost as much as a read
     std::size_t m_capacity = 0;
     std::span<std::byte> m_used;
     Content m_content;
