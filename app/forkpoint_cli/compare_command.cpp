@@ -80,13 +80,9 @@ Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& prog
         }
     }
     const import::OpenOptions files { arguments.pattern };
-    auto a = align::openSide(arguments.a, &progress, {}, files);
-    if (!a) {
-        return tl::unexpected(a.error());
-    }
-    auto b = align::openSide(arguments.b, &progress, {}, files);
-    if (!b) {
-        return tl::unexpected(b.error());
+    auto sides = align::openSides(arguments.a, arguments.b, &progress, {}, files);
+    if (!sides) {
+        return tl::unexpected(sides.error());
     }
     compare::Options options;
     options.align = std::move(*aligning);
@@ -98,7 +94,7 @@ Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& prog
         }
         options.noise = std::move(*noise);
     }
-    return compare::compare(std::move(*a), std::move(*b), std::move(options), nullptr, &progress);
+    return compare::compare(std::move(sides->first), std::move(sides->second), std::move(options), nullptr, &progress);
 }
 
 /// A comparison that was written with -o: the runs need not be there, and nothing can be measured again.

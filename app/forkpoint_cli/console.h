@@ -6,6 +6,7 @@
 #include "core/base/result.h"
 #include "core/report/text_report.h"
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ public:
 
 private:
     bool m_terminal = false;
-    bool m_shown = false;
+    std::atomic<bool> m_shown = false;
 };
 
 using TextSink = std::function<void(std::string_view)>;

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <map>
 #include <oneapi/tbb/parallel_for.h>
+#include <numeric>
 #include <set>
 #include <unordered_set>
 
@@ -240,6 +241,19 @@ bool hasTensorSuffix(const fs::path& path)
     return std::find(kSuffixes.begin(), kSuffixes.end(), suffix) != kSuffixes.end();
 }
 
+std::vector<FoundFile> inNaturalOrder(std::vector<FoundFile> files)
+{
+    std::vector<std::size_t> order(files.size()); // files are large to swap
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return naturalLess(files[x].relative, files[y].relative); });
+    std::vector<FoundFile> sorted;
+    sorted.reserve(files.size());
+    for (const std::size_t i : order) {
+        sorted.push_back(std::move(files[i]));
+    }
+    return sorted;
+}
+
 /// Files below `folder` that look like tensors by their suffix; NotFound if there is none, so that the caller can say what a bundle needs.
 Result<std::vector<FoundFile>> filesIn(const fs::path& folder, const OpenOptions& options, std::vector<Problem>& problems)
 {
@@ -253,6 +267,7 @@ Result<std::vector<FoundFile>> filesIn(const fs::path& folder, const OpenOptions
     }
     std::vector<FoundFile> files;
     std::size_t others = 0;
+    const std::string prefix = (folder / "").native(); // of every path below it
     std::error_code error;
     for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
         std::error_code ignored;
@@ -269,7 +284,7 @@ Result<std::vector<FoundFile>> filesIn(const fs::path& folder, const OpenOptions
         }
         FoundFile file;
         file.path = entry->path();
-        file.relative = entry->path().lexically_relative(folder).generic_string();
+        file.relative = file.path.native().substr(prefix.size());
         if (pattern) {
             auto matched = pattern->match(file.relative);
             if (!matched) {
@@ -297,8 +312,7 @@ Result<std::vector<FoundFile>> filesIn(const fs::path& folder, const OpenOptions
     if (files.empty()) {
         return fail(ErrorCode::NotFound, "holds no file of tensors", folder.string());
     }
-    std::sort(files.begin(), files.end(), [](const FoundFile& x, const FoundFile& y) { return naturalLess(x.relative, y.relative); });
-    return files;
+    return inNaturalOrder(std::move(files));
 }
 
 bool isBundle(const fs::path& folder)
