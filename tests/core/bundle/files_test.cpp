@@ -155,5 +155,21 @@ TEST(Shuffle, GroupsBytesAndKeepsTheTail)
     EXPECT_EQ(back, "abcdABCD12");
 }
 
+TEST(Shuffle, ComesBackForEveryItemSizeAndLength)
+{
+    std::vector<std::byte> all(700);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = static_cast<std::byte>(i * 37 + i / 251);
+    for (const std::size_t item : {1u, 2u, 4u, 8u, 16u}) {
+        for (std::size_t size = 0; size <= all.size(); ++size) {
+            const std::span<const std::byte> original(all.data(), size);
+            std::vector<std::byte> grouped(size), back(size);
+            shuffle(original, grouped, item);
+            unshuffle(grouped, back, item);
+            ASSERT_TRUE(std::equal(back.begin(), back.end(), original.begin())) << "item " << item << ", size " << size;
+        }
+    }
+}
+
 } // namespace
 } // namespace forkpoint::bundle
