@@ -800,6 +800,7 @@ def checksum_of(tensor):
     """A hash of a contiguous tensor's bits that costs little; None where the memory cannot be read so.
 
     Of sums over the rows and over the columns of the bits, laid out in rows of 1024 words: what moves to another place changes one or the other.
+    Both of one block and then of the next, because a block stays in the cache.
     """
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or not tensor.is_contiguous() or tensor.is_complex() or tensor.is_neg() \
             or tensor.is_quantized or not tensor.numel() or not has_memory(tensor):
@@ -807,10 +808,13 @@ def checksum_of(tensor):
     flat = tensor.detach().view(-1)
     aligned = flat.numel() * flat.element_size() % 8 == 0 and flat.storage_offset() * flat.element_size() % 8 == 0
     words = flat.view(torch.int64) if aligned else words_of(flat)
-    whole = words.numel() // 1024 * 1024
-    rows = words[:whole].view(-1, 1024)
-    sums = torch.cat([rows.sum(0), rows.sum(1), words[whole:].long()]).cpu()
-    return hash(bytes(bytes_of(sums)))
+    whole, sums = words.numel() // 1024 * 1024, []
+    if not whole:
+        return hash(bytes(bytes_of(words.cpu())))
+    for block in words[:whole].split(BLOCK):
+        rows = block.view(-1, 1024)
+        sums += rows.sum(0), rows.sum(1)
+    return hash(bytes(bytes_of(torch.cat(sums + [words[whole:].long()]).cpu())))
 
 
 class Known:
