@@ -6,6 +6,7 @@
 #include "core/base/result.h"
 #include "core/report/text_report.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ private:
     bool m_terminal = false;
     bool m_shown = false;
 };
+
+/// A size on disk: "12 kB", "3.4 MB".
+std::string sizeText(std::uint64_t bytes);
 
 /// Writes text to a file, or to standard output for "-". Fails with WriteFailed.
 Result<void> writeText(const std::string& path, std::string_view text);
