@@ -3,14 +3,18 @@
 #include "app/forkpoint_cli/commands.h"
 #include "app/forkpoint_cli/console.h"
 #include "core/bundle/bundle.h"
+#include "core/bundle/merge.h"
+#include "core/bundle/problem_log.h"
 #include "core/import/open_run.h"
 #include "core/metrics/backend.h"
 #include "core/report/terminal.h"
 #include "core/report/text_report.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace forkpoint::cli {
 
@@ -27,6 +31,41 @@ std::string programText()
             : fmt::format("  {:<7} not here: {}\n", backend->name(), backend->whyNot());
     }
     return text;
+}
+
+struct MergeArguments {
+    std::string out;
+    std::vector<std::string> inputs;
+    bool overwrite = false;
+};
+
+/// What was joined, in one line.
+std::string mergedText(const bundle::Merged& merged)
+{
+    constexpr std::size_t kNamed = 16;
+    std::string parts;
+    for (std::size_t i = 0; i < std::min(merged.parts.size(), kNamed); ++i) {
+        const auto& part = merged.parts[i];
+        parts += fmt::format("{}{}: {}", i == 0 ? "" : "; ", part.path.string(), bundle::rangesText(part.ranks));
+    }
+    return fmt::format("{}: {} bundle{} joined, ranks {} of {} ({}{}), {}", merged.path.string(), merged.parts.size(), merged.parts.size() == 1 ? "" : "s",
+                       bundle::rangesText(merged.ranks), merged.worldSize, parts, merged.parts.size() > kNamed ? "; ..." : "", sizeText(merged.bytes));
+}
+
+int mergeBundles(const MergeArguments& arguments)
+{
+    const auto merged = [&] {
+        ConsoleProgress progress; // gone from the terminal before anything is printed
+        return bundle::merge(arguments.out, { arguments.inputs.begin(), arguments.inputs.end() }, { arguments.overwrite }, &progress);
+    }();
+    if (!merged) {
+        return failed(merged.error());
+    }
+    for (const auto& problem : merged->problems) {
+        print(report::printable(fmt::format("{}: {}", problem.where, problem.message)) + "\n");
+    }
+    print(report::printable(mergedText(*merged)) + "\n");
+    return kAgrees;
 }
 
 } // namespace
@@ -78,6 +117,18 @@ void addVerify(CLI::App& app, Run& run)
             return damaged ? kDiffers : kAgrees;
         };
     });
+}
+
+void addMerge(CLI::App& app, Run& run)
+{
+    auto* command = app.add_subcommand("merge", "Make one bundle of those that nodes without a shared disk left, each with its own ranks.");
+    const auto arguments = std::make_shared<MergeArguments>();
+    command->add_option("OUT", arguments->out, "folder of the new bundle; .forkpoint is added to it")->required();
+    command->add_option("IN", arguments->inputs, "bundles of one launch (folders, or ZIP archives of them), or a folder that holds them")->required();
+    command->add_flag("--overwrite", arguments->overwrite, "replace the bundle that lies at OUT");
+    command->footer("The inputs stay as they are. Ranks that are missing are said; the result is a valid bundle all the same, and OUT appears when it is complete.\n"
+                    "Compare and the window also read a folder that holds the parts, without merging.");
+    command->callback([arguments, &run] { run = [arguments] { return mergeBundles(*arguments); }; });
 }
 
 } // namespace forkpoint::cli

@@ -25,6 +25,7 @@ std::vector<std::string> recordedCommand(const CLI::App& app, std::vector<std::s
 void addRecorder(CLI::App& app, Run& run);
 void addInfo(CLI::App& app, Run& run);
 void addVerify(CLI::App& app, Run& run);
+void addMerge(CLI::App& app, Run& run);
 void addCompare(CLI::App& app, Run& run);
 void addCurves(CLI::App& app, Run& run);
 void addRanks(CLI::App& app, Run& run);

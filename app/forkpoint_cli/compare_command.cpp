@@ -121,12 +121,6 @@ std::vector<std::string> shapingOptions(const Arguments& arguments)
     return out;
 }
 
-std::string sizeText(std::uint64_t bytes)
-{
-    const auto size = static_cast<double>(bytes);
-    return bytes < 1'000'000 ? fmt::format("{:.0f} kB", std::max(size / 1e3, 1.0)) : fmt::format("{:.1f} MB", size / 1e6);
-}
-
 std::string savedText(const portable::Saved& saved, const std::string& path)
 {
     std::string text = fmt::format("\nWrote {} ({}): opens without the runs, with the tensors of {} differing pair{}", path, sizeText(saved.bytes), saved.kept,

@@ -4,6 +4,7 @@
 
 #include "app/forkpoint_cli/commands.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -74,6 +75,12 @@ void ConsoleProgress::report(std::string_view stage, double fraction)
         std::fflush(stderr);
         m_shown = true;
     }
+}
+
+std::string sizeText(std::uint64_t bytes)
+{
+    const auto size = static_cast<double>(bytes);
+    return bytes < 1'000'000 ? fmt::format("{:.0f} kB", std::max(size / 1e3, 1.0)) : fmt::format("{:.1f} MB", size / 1e6);
 }
 
 Result<void> writeParts(const std::string& path, const std::function<void(const TextSink&)>& produce)

@@ -7,6 +7,7 @@
 #include "core/report/text_report.h"
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ private:
     bool m_terminal = false;
     std::atomic<bool> m_shown = false;
 };
+
+/// A size on disk: "12 kB", "3.4 MB".
+std::string sizeText(std::uint64_t bytes);
 
 using TextSink = std::function<void(std::string_view)>;
 

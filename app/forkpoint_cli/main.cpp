@@ -53,6 +53,7 @@ int main(int argc, char** argv)
     addExtract(app, run);
     addInfo(app, run);
     addVerify(app, run);
+    addMerge(app, run);
     addRecorder(app, run);
     try {
         std::vector<std::string> words(argv + 1, argv + argc);

@@ -93,11 +93,15 @@ public:
     {
     }
 
-    Result<std::vector<Entry>> entries() const override
+    Result<std::vector<Entry>> entries(const fs::path& folder) const override
     {
+        const std::string prefix = folder == root() ? std::string() : folder.filename().string() + "/";
         std::vector<Entry> found;
         std::set<std::string> folders;
-        for (const auto& [name, entry] : m_members) {
+        for (const auto& [path, entry] : m_members) {
+            if (!path.starts_with(prefix))
+                continue;
+            const std::string name = path.substr(prefix.size());
             const std::size_t slash = name.find('/');
             if (slash == std::string::npos)
                 found.push_back({name, Entry::Type::File});

@@ -6,6 +6,7 @@
 #include "core/bundle/format_check.h"
 #include "core/bundle/json_document.h"
 #include "core/bundle/open_files.h"
+#include "core/bundle/problem_log.h"
 #include "core/bundle/rank_reader.h"
 
 #include <algorithm>
@@ -25,25 +26,6 @@ namespace {
 Error cancelled()
 {
     return {ErrorCode::Cancelled, "reading was cancelled", {}};
-}
-
-/// "1, 3-5"
-std::string rangesText(const std::vector<int>& numbers)
-{
-    constexpr std::size_t kShown = 20;
-    std::string text;
-    std::size_t shown = 0;
-    for (std::size_t i = 0; i < numbers.size();) {
-        std::size_t last = i;
-        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
-            ++last;
-        if (shown++ == kShown)
-            return text + ", ...";
-        text += text.empty() ? "" : ", ";
-        text += last == i ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
-        i = last + 1;
-    }
-    return text;
 }
 
 } // namespace

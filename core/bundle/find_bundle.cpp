@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Result<std::optional<FoundBundle>> acceptPath(const fs::path& path);
-
 /// The number of a folder "rank00012".
 std::optional<int> rankOfFolder(const std::string& name)
 {
@@ -38,7 +36,7 @@ std::optional<int> rankOfFolder(const std::string& name)
 /// What the files are; nullopt if they are no bundle's.
 Result<std::optional<FoundBundle>> accept(std::shared_ptr<BundleFiles> files)
 {
-    const Result<std::vector<BundleFiles::Entry>> entries = files->entries();
+    const Result<std::vector<BundleFiles::Entry>> entries = files->entries(files->root());
     if (!entries)
         return tl::unexpected(entries.error());
     const fs::path& root = files->root();
@@ -76,9 +74,12 @@ Result<std::optional<FoundBundle>> accept(std::shared_ptr<BundleFiles> files)
     return found;
 }
 
-/// What tells one launch from another; empty if nothing does.
+} // namespace
+
 std::string launchOf(const FoundBundle& part)
 {
+    if (part.ranks.empty())
+        return {};
     for (const auto& [folder, name] : {std::pair{part.files->root(), "bundle.json"}, std::pair{part.ranks.front().folder, "rank.json"}}) {
         const Result<OpenFilePtr> file = part.files->open(folder, name);
         const Result<nlohmann::json> info = file ? readDocument(**file) : tl::unexpected(file.error());
@@ -89,28 +90,44 @@ std::string launchOf(const FoundBundle& part)
     return {};
 }
 
-/// The bundles in a folder as one run, if there are several and all are of the same launch: nodes without a shared disk leave one each.
-Result<std::optional<FoundBundle>> acceptParts(const fs::path& path)
+std::vector<std::string> bundlesIn(const fs::path& folder)
 {
-    constexpr std::size_t kMaxParts = 4096;
-    const Result<std::vector<BundleFiles::Entry>> entries = OpenFiles(path).entries();
-    if (!entries)
-        return std::nullopt;
+    const Result<std::vector<BundleFiles::Entry>> entries = OpenFiles(folder).entries(folder);
     std::vector<std::string> names;
-    for (const auto& [name, type] : *entries) {
+    for (const auto& [name, type] : entries.value_or(std::vector<BundleFiles::Entry>())) {
         if ((type == BundleFiles::Entry::Type::Folder && name.ends_with(".forkpoint"))
             || (type == BundleFiles::Entry::Type::File && name.ends_with(".forkpoint.zip")))
             names.push_back(name);
     }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Result<std::optional<FoundBundle>> bundleAt(const fs::path& path)
+{
+    std::error_code error;
+    if (fs::is_directory(path, error))
+        return accept(std::make_shared<OpenFiles>(path));
+    if (!isArchive(path))
+        return std::nullopt;
+    return openArchive(path).and_then(accept);
+}
+
+namespace {
+
+/// The bundles in a folder as one run, if there are several and all are of the same launch: nodes without a shared disk leave one each.
+Result<std::optional<FoundBundle>> acceptParts(const fs::path& path)
+{
+    constexpr std::size_t kMaxParts = 4096;
+    const std::vector<std::string> names = bundlesIn(path);
     if (names.size() < 2 || names.size() > kMaxParts)
         return std::nullopt;
-    std::sort(names.begin(), names.end());
     FoundBundle joined;
     std::vector<std::shared_ptr<BundleFiles>> parts;
     std::map<int, std::string> partOfRank;
     std::string launch;
     for (const std::string& name : names) {
-        Result<std::optional<FoundBundle>> part = acceptPath(path / name);
+        Result<std::optional<FoundBundle>> part = bundleAt(path / name);
         if (!part || !*part || (*part)->single || (*part)->ranks.empty())
             return std::nullopt;
         const std::string own = launchOf(**part);
@@ -137,16 +154,11 @@ Result<std::optional<FoundBundle>> acceptParts(const fs::path& path)
 
 Result<std::optional<FoundBundle>> acceptPath(const fs::path& path)
 {
+    Result<std::optional<FoundBundle>> found = bundleAt(path);
     std::error_code error;
-    if (fs::is_directory(path, error)) {
-        Result<std::optional<FoundBundle>> found = accept(std::make_shared<OpenFiles>(path));
-        if (found && *found)
-            return found;
-        return acceptParts(path); // and a folder that cannot be listed is explained
-    }
-    if (!isArchive(path))
-        return std::nullopt;
-    return openArchive(path).and_then(accept);
+    if ((found && *found) || !fs::is_directory(path, error))
+        return found;
+    return acceptParts(path); // and a folder that cannot be listed is explained
 }
 
 /// Why there is no bundle at `path`, and what to do.

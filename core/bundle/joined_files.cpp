@@ -12,18 +12,27 @@ JoinedFiles::JoinedFiles(std::filesystem::path root, std::vector<std::shared_ptr
 {
 }
 
-Result<std::vector<BundleFiles::Entry>> JoinedFiles::entries() const
+const std::shared_ptr<BundleFiles>* JoinedFiles::partOf(const std::filesystem::path& folder) const
 {
-    return m_parts.front()->entries();
+    const auto part = std::find_if(m_parts.begin(), m_parts.end(),
+                                   [&](const auto& files) { return folder == files->root() || folder.parent_path() == files->root(); });
+    return part == m_parts.end() ? nullptr : &*part;
+}
+
+Result<std::vector<BundleFiles::Entry>> JoinedFiles::entries(const std::filesystem::path& folder) const
+{
+    if (folder == root())
+        return m_parts.front()->entries(m_parts.front()->root());
+    const auto* part = partOf(folder);
+    return part ? (*part)->entries(folder) : fail(ErrorCode::Usage, "lies in none of the bundles that were joined", folder.string());
 }
 
 Result<OpenFilePtr> JoinedFiles::open(const std::filesystem::path& folder, const std::string& name)
 {
     if (folder == root())
         return m_parts.front()->open(m_parts.front()->root(), name);
-    const auto part = std::find_if(m_parts.begin(), m_parts.end(),
-                                   [&](const auto& files) { return folder == files->root() || folder.parent_path() == files->root(); });
-    if (part == m_parts.end())
+    const auto* part = partOf(folder);
+    if (!part)
         return fail(ErrorCode::Usage, "lies in none of the bundles that were joined", folder.string());
     Result<OpenFilePtr> file = (*part)->open(folder, name);
     if (!file)

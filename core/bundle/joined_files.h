@@ -16,10 +16,12 @@ class JoinedFiles final : public BundleFiles {
 public:
     /// `parts`: at least one, directly in `root`.
     JoinedFiles(std::filesystem::path root, std::vector<std::shared_ptr<BundleFiles>> parts);
-    Result<std::vector<Entry>> entries() const override; ///< of the first part
+    Result<std::vector<Entry>> entries(const std::filesystem::path& folder) const override; ///< of the root: of the first part
     Result<OpenFilePtr> open(const std::filesystem::path& folder, const std::string& name) override;
 
 private:
+    const std::shared_ptr<BundleFiles>* partOf(const std::filesystem::path& folder) const; ///< null if none has it
+
     std::vector<std::shared_ptr<BundleFiles>> m_parts;
 };
 

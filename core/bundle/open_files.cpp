@@ -62,18 +62,18 @@ OpenFiles::OpenFiles(std::filesystem::path root, std::size_t limit)
 {
 }
 
-Result<std::vector<BundleFiles::Entry>> OpenFiles::entries() const
+Result<std::vector<BundleFiles::Entry>> OpenFiles::entries(const std::filesystem::path& folder) const
 {
     std::vector<Entry> found;
     std::error_code error;
-    for (std::filesystem::directory_iterator entry(root(), error), end; !error && entry != end; entry.increment(error)) {
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
         std::error_code ignored;
         const bool isLink = entry->is_symlink(ignored);
         found.push_back({entry->path().filename().string(),
                          isLink ? Entry::Type::Link : entry->is_directory(ignored) ? Entry::Type::Folder : Entry::Type::File});
     }
     if (error)
-        return fail(ErrorCode::Unreadable, fmt::format("cannot be listed: {}", error.message()), root().string());
+        return fail(ErrorCode::Unreadable, fmt::format("cannot be listed: {}", error.message()), folder.string());
     return found;
 }
 

@@ -36,7 +36,8 @@ public:
     virtual ~BundleFiles() = default;
     const std::filesystem::path& root() const { return m_root; } ///< what the user named
 
-    virtual Result<std::vector<Entry>> entries() const = 0; ///< of the root, in any order; Unreadable
+    /// What is in `folder` (as for open), in any order. Unreadable.
+    virtual Result<std::vector<Entry>> entries(const std::filesystem::path& folder) const = 0;
 
     /// `folder` is root(), or root() and the name of a folder in it. NotFound, Corrupt (a link, a folder, a device; not to be unpacked),
     /// Unreadable, Unsupported (larger than what is unpacked).
@@ -61,7 +62,7 @@ Result<OpenFilePtr> openFile(const std::filesystem::path& root, const std::files
 class OpenFiles final : public BundleFiles {
 public:
     explicit OpenFiles(std::filesystem::path root, std::size_t limit = 128);
-    Result<std::vector<Entry>> entries() const override;
+    Result<std::vector<Entry>> entries(const std::filesystem::path& folder) const override;
     Result<OpenFilePtr> open(const std::filesystem::path& folder, const std::string& name) override;
 
 private:

@@ -15,6 +15,9 @@ namespace forkpoint::bundle {
 /// A text from a bundle as it may be shown in a message: shortened, without control characters (a terminal would obey them).
 std::string shownText(std::string_view text);
 
+/// Ascending numbers of ranks: "1, 3-5"; of very many ranges the first ones.
+std::string rangesText(const std::vector<int>& numbers);
+
 /// Problems of one file. A file of a million bad lines must not fill the memory with complaints, so the first few are kept and the rest
 /// counted.
 class ProblemLog {

@@ -369,6 +369,21 @@ def rank_from_environment():
     return None, None
 
 
+def agreed_run_id(own):
+    """The run id that the first rank of the launch to come here proposed; None if the ranks have not met yet.
+
+    Nodes without a shared disk have nothing in common that no other launch has, but they met at a store. Its compare_set neither waits for
+    another rank nor is it a collective: it stores `own` if there is nothing yet, and says what is there.
+    """
+    try:
+        distributed = torch.distributed
+        if not distributed.is_available() or not distributed.is_initialized():
+            return None
+        return distributed.distributed_c10d._get_default_store().compare_set("forkpoint/run_id", "", own).decode() or None
+    except Exception:                          # a store that cannot, or is gone
+        return None
+
+
 def rank_folders(out):
     try:
         return sorted(name for name in os.listdir(out) if re.fullmatch(r"rank\d{5,}", name))
@@ -785,6 +800,7 @@ def checksum_of(tensor):
     """A hash of a contiguous tensor's bits that costs little; None where the memory cannot be read so.
 
     Of sums over the rows and over the columns of the bits, laid out in rows of 1024 words: what moves to another place changes one or the other.
+    Both of one block and then of the next, because a block stays in the cache.
     """
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or not tensor.is_contiguous() or tensor.is_complex() or tensor.is_neg() \
             or tensor.is_quantized or not tensor.numel() or not has_memory(tensor):
@@ -792,10 +808,13 @@ def checksum_of(tensor):
     flat = tensor.detach().view(-1)
     aligned = flat.numel() * flat.element_size() % 8 == 0 and flat.storage_offset() * flat.element_size() % 8 == 0
     words = flat.view(torch.int64) if aligned else words_of(flat)
-    whole = words.numel() // 1024 * 1024
-    rows = words[:whole].view(-1, 1024)
-    sums = torch.cat([rows.sum(0), rows.sum(1), words[whole:].long()]).cpu()
-    return hash(bytes(bytes_of(sums)))
+    whole, sums = words.numel() // 1024 * 1024, []
+    if not whole:
+        return hash(bytes(bytes_of(words.cpu())))
+    for block in words[:whole].split(BLOCK):
+        rows = block.view(-1, 1024)
+        sums += rows.sum(0), rows.sum(1)
+    return hash(bytes(bytes_of(torch.cat(sums + [words[whole:].long()]).cpu())))
 
 
 class Known:
@@ -1878,8 +1897,10 @@ class Session:
             return
         self.names.write = self.writer.graph
         self.run_id = self.options.run_id or str(uuid.uuid4())
+        agreed = agreed_run_id(self.run_id) if self.world > 1 else None
+        self.run_id = agreed or self.run_id
         bundle = self.writer.bundle_json(dict(self.run_fields("name"), format="forkpoint-bundle", version=FORMAT_VERSION))
-        if not self.options.run_id and bundle.get("world_size") == self.world:
+        if not agreed and not self.options.run_id and bundle.get("world_size") == self.world:
             self.run_id = bundle.get("run_id", self.run_id)       # the first rank of the launch has chosen it
         self.description = Description(self)
         self.write_rank("recording")
@@ -4045,6 +4066,17 @@ def children_recorded(options, environment):
 # ------------------------------------------------------------------------------------------------ the command line
 
 
+def lacks_torch(python):
+    """Whether a command is a Python without PyTorch."""
+    if not re.fullmatch(r"python[0-9.]*", os.path.basename(python)):
+        return False
+    try:
+        look = "import importlib.util, sys; sys.exit(7 if importlib.util.find_spec('torch') is None else 0)"
+        return subprocess.run([python, "-c", look], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=30).returncode == 7
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
 def run_command(options, command):
     """Run any command with recording switched on in the processes below it; returns its exit status."""
     options.run_id = str(uuid.uuid4())
@@ -4062,7 +4094,9 @@ def run_command(options, command):
                 break
             except KeyboardInterrupt:                             # the terminal has sent it to the command as well
                 continue
-    if not options.plan and not rank_folders(options.out):
+    if status and lacks_torch(command[0]):
+        say("nothing was recorded: %s has no PyTorch. Name the Python that has it in the command, such as -- /usr/bin/python3 train.py" % command[0])
+    elif not options.plan and not rank_folders(options.out):
         say("nothing was recorded: no process below the command trained with PyTorch")
     return 128 - status if status < 0 else status
 
@@ -4120,19 +4154,22 @@ def run_script(options, arguments, as_module):
     except BaseException as raised:
         error = raised
     failed = error if not isinstance(error, SystemExit) or error.code else None
+    without_torch = isinstance(error, ModuleNotFoundError) and error.name == "torch"
     rank, _ = rank_from_environment()
     if active is not None:
         wanted = not options.plan and options.selection.has_rank(rank or 0)
         if active.writer is None and wanted and (rank is not None or not rank_folders(options.out)):
             say("nothing was recorded: no training forward or backward ran in this process")
         active.close(failed)
-    elif rank is not None or not rank_folders(options.out):
+    elif not without_torch and (rank is not None or not rank_folders(options.out)):
         say("nothing was recorded: the script did not import PyTorch")
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         raise error
     if error is not None:
         error.__traceback__ = error.__traceback__.tb_next         # without our own frame
         sys.excepthook(type(error), error, error.__traceback__)
+        if without_torch:
+            say("nothing was recorded: %s has no PyTorch. Start the recorder with the Python that has it" % sys.executable)
         sys.exit(1)
 
 

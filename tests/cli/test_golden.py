@@ -58,6 +58,11 @@ CASES = {
     "info-archive-by-name": ("info", f"{ARCHIVES}/hand"),
     "verify-archive": ("verify", f"{ARCHIVES}/hand.forkpoint.zip"),
     "compare-archive": ("compare", HAND, f"{ARCHIVES}/hand.forkpoint.zip"),
+    # parts of a launch
+    "merge-twice": ("merge", "unused", f"{SAMPLES}/healthy-ddp2.forkpoint", f"{SAMPLES}/healthy-ddp2.forkpoint"),
+    "merge-launches": ("merge", "unused", HEALTHY[0], SUM_LOSS[0]),
+    "merge-one-rank": ("merge", "unused", f"{HAND}/rank00000"),
+    "merge-archive": ("merge", "unused.forkpoint.zip", HAND),
     # help
     "help": ("--help",),
     "help-compare": ("compare", "--help"),
@@ -67,6 +72,7 @@ CASES = {
     "help-record": ("record", "--help"),
     "help-info": ("info", "--help"),
     "help-verify": ("verify", "--help"),
+    "help-merge": ("merge", "--help"),
     "help-recorder": ("recorder", "--help"),
     "version": ("--version",),
     # usage errors
@@ -74,6 +80,7 @@ CASES = {
     "usage-unknown-command": ("campare", HAND, HAND),
     "usage-unknown-option": ("--quiet",),
     "usage-missing-argument": ("compare", HAND),
+    "usage-merge-nothing": ("merge", "unused"),
     "usage-too-many-arguments": ("compare", HAND, HAND, HAND),
     "usage-unknown-option-of-command": ("compare", HAND, HAND, "--tolerance", "1"),
     "usage-unknown-severity": ("compare", HAND, HAND, "--fail-on", "noise"),

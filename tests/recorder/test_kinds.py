@@ -32,6 +32,57 @@ class Kinds(RecorderTest):
     def missed(self, rank):
         return sorted({m["what"] for m in rank.info["coverage"]["not_observed"]})
 
+    def test_accumulation_without_reduction(self):
+        ranks = self.train("no_sync")
+        for keys in (dict(module="module.0.up", param="weight"), dict(module="module.2", param="bias")):
+            local = [rank.value(step=1, micro=micro, phase="backward", kind="grad", **keys) for rank in ranks for micro in (0, 1)]
+            reduced = [rank.value(step=1, phase="reduce", kind="grad", **keys) for rank in ranks]
+            self.assertSame(*reduced)
+            self.assertTrue(torch.allclose(sum(local) / 2, reduced[0], rtol=1e-5, atol=1e-7))
+
+    @unittest.skipIf(TORCH < (2, 3), "GradScaler needs CUDA before")
+    def test_mixed_precision_with_a_skipped_step(self):
+        rank, = self.train("mixed", 1)
+        self.assertEqual([(s["step"], s["value"]) for s in rank.scalars if s["name"] == "skipped_step"], [(0, 1)])
+        self.assertEqual(rank.record(step=1, phase="forward", kind="output", module="0.up")["dtype"], "bfloat16")
+        self.assertNotIn("optimizer/param", rank.counts(step=0))
+        self.assertEqual(rank.counts(step=1)["optimizer/param"], 14)
+
+    @unittest.skipIf(TORCH < (2, 1), "no torch.compile")
+    def test_compiled(self):
+        """What is seen: the border of each compiled region; modules inside are counted as hidden."""
+        for kind, called, hidden in (("compiled", [""], [("", 3)]), ("compiled_method", [""], [("", 3)]),
+                                     ("compiled_block", ["", "0", "1", "2"], [("0", 3), ("1", 3)])):
+            with self.subTest(kind):
+                rank, = self.train(kind, 1)
+                self.assertEqual([c["module"] for c in rank.lines_of("call", step=1)], called)
+                self.assertEqual([(c["module"], c["calls"]) for c in rank.info["coverage"]["compiled"]], hidden)
+                counts = rank.counts(step=1)
+                self.assertEqual((counts["backward/grad"], counts["reduce/grad"], counts["optimizer/param"]), (14, 14, 14))
+                self.assertIn("TORCHDYNAMO_DISABLE=1", rank.info["coverage"]["eager_twin"])
+                shutil.rmtree(self.out + ".forkpoint")
+
+    def test_two_networks_that_take_turns(self):
+        """What follows an update is the next step: the critic's turn is one and the generator's another."""
+        rank, = self.train("adversaries", 1, "--steps", "0:6")
+        for step in range(6):
+            counts = rank.counts(step=step)
+            self.assertEqual((counts["optimizer/param"], counts["reduce/grad"]), (4, 4))
+        updated = [{r["module"].split(".")[0] for r in rank.records(step=step, phase="optimizer", kind="param")} for step in range(6)]
+        self.assertEqual(updated, 3 * updated[:2])
+        self.assertNotEqual(*updated[:2])
+        self.assertEqual([s["step"] for s in rank.scalars if s["name"] == "loss"], list(range(6)))
+
+    def test_modules_of_every_kind(self):
+        rank, = self.train("odd", 1)
+        calls = [(c["module"], c["call"]) for c in rank.lines_of("call", step=1)]
+        self.assertEqual([call for call in calls if call[0] == "twice"], [("twice", 0), ("twice", 1)])
+        self.assertIn(("late.1", 0), calls)
+        self.assertEqual(rank.lines_of("tie")[0]["names"], ["first.weight", "last.weight"])
+        self.assertEqual({r["module"] for r in rank.records(step=1, phase="backward", kind="grad")},
+                         {"twice.norm", "twice.up", "twice.down", "first", "late.1"})
+        self.assertEqual(rank.record(step=1, phase="start", module="frozen", param="weight")["shape"], [8, 8])
+
     @unittest.skipIf(TORCH < (2, 0), "FSDP on the CPU with gloo needs PyTorch 2")
     def test_fsdp1(self):
         for rank in self.train("fsdp1"):

@@ -5,8 +5,11 @@ import contextlib
 import json
 import os
 import signal
+import socket
+import subprocess
 import sys
 import unittest
+import venv
 
 from recording import RECORDER, SAMPLE, TORCH, RecorderTest
 
@@ -116,6 +119,17 @@ from __future__ import annotations
         self.run_python(RECORDER, "--out", "run", "--overwrite", "--", sys.executable, script, "5")
         self.assertEqual(sorted(os.listdir(self.out + ".forkpoint")), ["bundle.json", "rank00000"])
         self.assertEqual(self.read().record(step=0, phase="start", param="bias")["shape"], [5])
+
+    def test_a_python_without_torch(self):
+        venv.create(os.path.join(self.folder, "bare"), symlinks=True)
+        python, script = os.path.join(self.folder, "bare", "bin", "python"), self.script("import torch\n")
+        for way, hint in (([script], "Start the recorder with the Python that has it"), (["--", python, script], "Name the Python that has it in the command")):
+            done = subprocess.run([python, RECORDER, "--out", "run", *way], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                                  env=self.environment(PYTHONPATH=None), timeout=300)
+            lines = done.stderr.decode().splitlines()
+            self.assertEqual((done.returncode, lines[-2]), (1, "ModuleNotFoundError: No module named 'torch'"))
+            self.assertTrue(lines[-1].startswith("forkpoint: nothing was recorded: %s has no PyTorch. %s" % (python, hint)), lines[-1])
+            self.assertEqual(self.bundles(), [])
 
     def test_usage(self):
         script = self.script("print('ran')\n")
@@ -256,6 +270,26 @@ if __name__ == "__main__":
             self.assertIn("loss %r" % rank.scalar("loss", 3, 0), out)
             self.assertEqual(rank.counts()["reduce/grad"], 37)
         self.assertEqual(ranks[0].info["run_id"], ranks[1].info["run_id"])
+
+    def test_nodes_without_a_shared_disk(self):
+        """Each node has a launcher and a folder of its own; what they leave is of one launch, and of no other."""
+        redirect = ["-r", "0:1", "-t", "0:1"] if TORCH < (2, 0) else []
+        launches = []
+        for launch in ("first", "second"):
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = str(free.getsockname()[1])
+            nodes = [subprocess.Popen([sys.executable, RECORDER, "--out", "%s/node%d/run" % (launch, node), "--steps", "0:1", "--", sys.executable, "-m",
+                                       "torch.distributed.run", "--nnodes", "2", "--node_rank", str(node), "--nproc_per_node", "1", "--master_addr", "127.0.0.1",
+                                       "--master_port", port, *redirect, SAMPLE], cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT) for node in (0, 1)]
+            outputs = [node.communicate(timeout=300)[0].decode() for node in nodes]
+            self.assertEqual([node.returncode for node in nodes], [0, 0], "".join(outputs))
+            ranks = [self.read(os.path.join(self.folder, launch, "node%d" % rank, "run"), rank) for rank in (0, 1)]
+            self.assertEqual([(rank.info["rank"], rank.info["world_size"]) for rank in ranks], [(0, 2), (1, 2)])
+            launches.append({rank.info["run_id"] for rank in ranks})
+        self.assertEqual([len(launch) for launch in launches], [1, 1])
+        self.assertNotEqual(*launches)
 
     def test_restart(self):
         os.makedirs(os.path.join(self.folder, "run.forkpoint", "rank00000"))

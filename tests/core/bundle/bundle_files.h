@@ -124,6 +124,23 @@ inline fs::path makeBundle(const fs::path& below, int ranks = 1)
     return folder;
 }
 
+/// What one node of a launch of four ranks leaves: a bundle of some of them, with a tensor [1, rank] each.
+inline fs::path makePart(const fs::path& below, const std::string& name, const std::vector<int>& ranks, const std::string& launch = "made-1")
+{
+    const fs::path folder = below / (name + ".forkpoint");
+    nlohmann::json info = rankInfo(4), bundle = bundleInfo(4);
+    info["run_id"] = bundle["run_id"] = launch;
+    for (const int rank : ranks) {
+        RankWriter writer = RankWriter::create(folder, rank).value();
+        EXPECT_TRUE(writer.tensor(record(Phase::Start, Kind::Param, "fc", {2}), bytesOf(std::vector<float>{1, static_cast<float>(rank)})));
+        EXPECT_TRUE(writer.info(info));
+        for (const char* empty : {"graph.jsonl", "scalars.jsonl"})
+            appendText(folder / ("rank0000" + std::to_string(rank)) / empty, "");
+    }
+    EXPECT_TRUE(writeBundleInfo(folder, bundle));
+    return folder;
+}
+
 /// All elements of a record, or nothing if they cannot be read.
 template <class T> std::vector<T> valuesOf(const Bundle& bundle, const RankData& rank, const TensorRecord& tensor)
 {

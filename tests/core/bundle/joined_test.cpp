@@ -12,23 +12,7 @@ using namespace test;
 
 class Parts : public testing::Test {
 protected:
-    /// A bundle of some ranks of four.
-    void part(const std::string& name, const std::vector<int>& ranks, const std::string& launch = "made-1")
-    {
-        const fs::path folder = m_temp.path() / (name + ".forkpoint");
-        nlohmann::json info = rankInfo(4);
-        info["run_id"] = launch;
-        for (const int rank : ranks) {
-            RankWriter writer = RankWriter::create(folder, rank).value();
-            EXPECT_TRUE(writer.tensor(record(Phase::Start, Kind::Param, "fc", {2}), bytesOf(std::vector<float>{1, static_cast<float>(rank)})));
-            EXPECT_TRUE(writer.info(info));
-            for (const char* empty : {"graph.jsonl", "scalars.jsonl"})
-                appendText(folder / ("rank0000" + std::to_string(rank)) / empty, "");
-        }
-        nlohmann::json bundle = bundleInfo(4);
-        bundle["run_id"] = launch;
-        EXPECT_TRUE(writeBundleInfo(folder, bundle));
-    }
+    void part(const std::string& name, const std::vector<int>& ranks, const std::string& launch = "made-1") { makePart(m_temp.path(), name, ranks, launch); }
     TempFolder m_temp;
 };
 

@@ -4,6 +4,7 @@
 
     kinds.py KIND RESULT            RESULT.RANK with several ranks
 """
+import contextlib
 import hashlib
 import json
 import os
@@ -375,7 +376,111 @@ def lightning():
     return task, task.losses
 
 
-KINDS = {"fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
+def no_sync():
+    """Two micro-steps; the gradients are reduced after the second."""
+    model = nn.parallel.DistributedDataParallel(network())
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for step in range(STEPS):
+        x, y = (part[rank::world] for part in batch(step))
+        optimizer.zero_grad()
+        for micro in (0, 1):
+            with contextlib.ExitStack() as stack:
+                if micro == 0:
+                    stack.enter_context(model.no_sync())
+                loss = F.mse_loss(model(x[micro::2]), y[micro::2]) / 2
+                loss.backward()
+            losses.append(loss.item())
+        optimizer.step()
+    return model, losses
+
+
+def mixed():
+    """Autocast and a GradScaler, whose first step overflows and is skipped."""
+    model, scaler, losses = network(), torch.amp.GradScaler("cpu", init_scale=2. ** 127), []
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for step in range(STEPS):
+        x, y = batch(step)
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            answer = model(x)
+        loss = 4 * F.mse_loss(answer.float(), y)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        scaler.step(optimizer)
+        scaler.update()
+        losses.append(loss.item())
+    return model, losses
+
+
+def compiled(how):
+    model = network()
+    if how == "method":
+        model.compile(backend="aot_eager")
+    elif how == "block":
+        for place in (0, 1):
+            model[place] = torch.compile(model[place], backend="aot_eager")
+    else:
+        model = torch.compile(model, backend="aot_eager")
+    return model, loop(model)
+
+
+def adversaries():
+    """Two networks and two optimizers, which take turns within a step."""
+    torch.manual_seed(0)
+    generator, critic = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 8)), nn.Sequential(nn.Linear(8, 8), nn.LeakyReLU(0.2), nn.Linear(8, 1))
+    optimizers = [torch.optim.Adam(net.parameters(), lr=0.01) for net in (critic, generator)]
+    losses = []
+    for step in range(STEPS):
+        x, _ = batch(step)
+        made = generator(x)
+        optimizers[0].zero_grad()
+        loss = critic(made.detach()).mean() - critic(x).mean()
+        loss.backward()
+        optimizers[0].step()
+        optimizers[1].zero_grad()
+        other = -critic(made).mean()
+        other.backward()
+        optimizers[1].step()
+        losses += [loss.item(), other.item()]
+    return nn.ModuleList([generator, critic]), losses
+
+
+class Odd(nn.Module):
+    """A module that is called twice, tied parameters, a frozen one, changes in place, and a module that is made when it is first needed."""
+
+    def __init__(self):
+        super().__init__()
+        self.twice, self.first, self.last = Block(), nn.Linear(8, 8, bias=False), nn.Linear(8, 8, bias=False)
+        self.last.weight = self.first.weight
+        self.frozen = nn.Linear(8, 8)
+        self.frozen.requires_grad_(False)
+
+    def forward(self, x):
+        y = self.twice(self.first(x))
+        y += self.frozen(x)
+        if not hasattr(self, "late"):
+            self.late = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(8, 4))
+        return self.late(self.last(self.twice(y)))
+
+
+def odd():
+    torch.manual_seed(0)
+    model, losses, optimizer = Odd(), [], None
+    for step in range(STEPS):
+        x, y = batch(step)
+        loss = F.mse_loss(model(x), y)
+        optimizer = optimizer or torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.01)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return model, losses
+
+
+KINDS = {"no_sync": no_sync, "mixed": mixed, "compiled": lambda: compiled("wrapped"), "compiled_block": lambda: compiled("block"),
+         "compiled_method": lambda: compiled("method"), "adversaries": adversaries, "odd": odd, "fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
          "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward, "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning,
          "interleaved": interleaved, "by_hand": by_hand, "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True),
          "freed": freed, "buckets": lambda: buckets(False), "fp16_hook": lambda: buckets(True), "trainer": trainer}

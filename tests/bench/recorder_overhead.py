@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The Forkpoint authors
 """What recording costs: step times of a network of 30 million parameters on the CPU, plain and recorded, and full recording beside os.write.
 
-    overhead.py [--details sketch,full,...] [--steps N] [--profile] [--folder DIR]
+    recorder_overhead.py [--details sketch,full,...] [--steps N] [--profile] [--folder DIR]
 
 A benchmark to be read, not a test: it asserts nothing. Plain and recorded steps alternate, so that other load meets both; the smallest and
 the median of each are shown. --profile prints where the recorder spends its time.
