@@ -38,7 +38,7 @@ std::string checkSize(const std::string& text)
 void describe(CLI::App& app, Arguments& arguments)
 {
     app.set_version_flag("--version", std::string("forkpoint ") + FORKPOINT_VERSION);
-    app.add_option("RUN", arguments.runs, "reference and candidate: bundles, or RUN@RANK; or, alone, a portable comparison (X.forkcmp)")->expected(0, 2);
+    app.add_option("RUN", arguments.runs, "reference and candidate: bundles or RUN@RANK, tensors, logs; or, alone, a portable comparison (X.forkcmp)")->expected(0, 2);
     app.add_option("--noise", arguments.noise, "the reference run recorded again: measures the noise floor");
     app.add_option("--sample", arguments.sample, "open a built-in sample, such as sumloss");
     app.add_option("--step", arguments.step, "select this step");

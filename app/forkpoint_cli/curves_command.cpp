@@ -3,10 +3,7 @@
 #include "app/forkpoint_cli/commands.h"
 #include "app/forkpoint_cli/console.h"
 #include "core/report/curves_text.h"
-#include "core/report/terminal.h"
 
-#include <algorithm>
-#include <fmt/format.h>
 #include <memory>
 #include <string>
 
@@ -19,36 +16,14 @@ struct Arguments {
     double tolerance = curves::kSeriesTolerance;
 };
 
-std::string namesOf(const import::SeriesFile& file)
-{
-    constexpr std::size_t kShown = 8;
-    std::string out;
-    std::size_t shown = 0;
-    for (const auto& [name, series] : file.series) {
-        if (shown++ < kShown) {
-            out += (out.empty() ? "" : ", ") + report::printable(name);
-        }
-    }
-    return shown > kShown ? out + ", ..." : out;
-}
-
 int compareCurves(const Arguments& arguments)
 {
-    const auto a = import::openSeries(arguments.a);
-    if (!a) {
-        return failed(a.error());
+    const auto comparison = curves::compareSeries(arguments.a, arguments.b, arguments.tolerance);
+    if (!comparison) {
+        return failed(comparison.error());
     }
-    const auto b = import::openSeries(arguments.b);
-    if (!b) {
-        return failed(b.error());
-    }
-    const auto overlays = curves::overlay(*a, *b, arguments.tolerance);
-    if (std::none_of(overlays.begin(), overlays.end(), [](const auto& it) { return it.common > 0; })) {
-        return failed({ ErrorCode::Usage, fmt::format("no curve of one name has a step in common (reference: {}; candidate: {})", namesOf(*a),
-            namesOf(*b)), {} });
-    }
-    print(report::curvesText(*a, *b, overlays, arguments.tolerance, textOptions(arguments.colour)));
-    return std::any_of(overlays.begin(), overlays.end(), [](const auto& it) { return it.curve.onset.has_value(); }) ? kDiffers : kAgrees;
+    print(report::curvesText(*comparison, textOptions(arguments.colour)));
+    return comparison->differs() ? kDiffers : kAgrees;
 }
 
 } // namespace

@@ -77,6 +77,12 @@ std::map<std::string, std::string> pairedNames(const import::SeriesFile& a, cons
 
 } // namespace
 
+std::optional<double> valueAt(const std::vector<Point>& points, std::int32_t step)
+{
+    const auto it = std::lower_bound(points.begin(), points.end(), step, [](const Point& p, std::int32_t s) { return p.step < s; });
+    return it == points.end() || it->step != step ? std::nullopt : std::optional(it->value);
+}
+
 std::vector<SeriesOverlay> overlay(const import::SeriesFile& a, const import::SeriesFile& b, double tolerance)
 {
     const auto paired = pairedNames(a, b);
@@ -104,6 +110,7 @@ std::vector<SeriesOverlay> overlay(const import::SeriesFile& a, const import::Se
         }
         if (inB != b.series.end()) {
             entry.curve.b = pointsOf(inB->second);
+            entry.nameB = inB->first == name ? std::string() : inB->first;
         }
         if (inA != a.series.end() && inB != b.series.end()) {
             compare(inA->second, inB->second, tolerance, entry);

@@ -176,7 +176,7 @@ bool isEventFile(std::string_view head)
     return bytes.size() >= 12 && maskedCrc(bytes.first(8)) == le32(bytes, 8);
 }
 
-Result<void> readEvents(const std::filesystem::path& path, const std::string& prefix, SeriesFile& out)
+Result<void> readEvents(const std::filesystem::path& path, const std::string& prefix, SeriesFile& out, const std::stop_token& stop)
 {
     constexpr std::uint64_t kMaxRecord = 256u << 20;
     out.format = "TensorBoard events";
@@ -189,7 +189,7 @@ Result<void> readEvents(const std::filesystem::path& path, const std::string& pr
     const std::uint64_t size = (*file)->size();
     std::uint64_t at = 0;
     std::string_view problem;
-    while (at < size && problem.empty()) {
+    while (at < size && problem.empty() && !stop.stop_requested()) {
         if (size - at < 12) {
             problem = "is cut";
             break;

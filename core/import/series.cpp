@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/import/series.h"
 
+#include "core/bundle/archive_files.h"
 #include "core/files/bytes.h"
+#include "core/import/binary_kind.h"
+#include "core/import/run_name.h"
 
 #include <algorithm>
 #include <array>
@@ -20,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxText = 1u << 30;
+constexpr std::string_view kWhatIsRead = "Read are CSV with a header, JSON lines, TensorBoard event files, trainer_state.json, text of a terminal with "
+                                         "\"loss 2.31\", and recorded runs";
 
 /// The place of the last digit of the shortest decimal that is this double: 0.01 for 2.25, 1 for 300, 0 for 0.
 double lastDigit(double value)
@@ -145,56 +150,75 @@ bool looksLikeCsv(std::string_view text)
     return false;
 }
 
-Result<void> readText(std::string_view text, SeriesFile& out)
+Result<void> readText(std::string_view text, SeriesFile& out, const std::stop_token& stop)
 {
     const auto first = firstLine(text);
     if (first.starts_with('{') && text.find("\"log_history\"") != std::string_view::npos) {
-        return readTrainerState(text, out);
+        return readTrainerState(text, out, stop);
     }
     if (first.starts_with("{\"") || first.starts_with("{ \"")) {
-        readJsonLines(text, out);
+        readJsonLines(text, out, stop);
     } else if (looksLikeCsv(text)) {
-        readCsv(text, out);
+        readCsv(text, out, stop);
     } else {
-        readConsole(text, out);
+        readConsole(text, out, stop);
     }
     return {};
 }
 
-Result<void> readFile(const fs::path& path, SeriesFile& out)
+Result<void> readFile(const fs::path& path, SeriesFile& out, const std::stop_token& stop)
 {
     const auto file = FilePool::create()->file(path, path.string());
     if (!file) {
         return tl::unexpected(file.error());
     }
-    const auto head = (*file)->copy(0, static_cast<std::size_t>(std::min<std::uint64_t>((*file)->size(), 16)));
+    const auto head = (*file)->copy(0, static_cast<std::size_t>(std::min<std::uint64_t>((*file)->size(), kTextHead)));
     if (!head) {
         return tl::unexpected(head.error());
     }
     if (isEventFile({ reinterpret_cast<const char*>(head->data()), head->size() })) {
-        return readEvents(path, {}, out);
+        return readEvents(path, {}, out, stop);
+    }
+    if (const auto kind = binaryKind(*head); !kind.empty()) {
+        return fail(ErrorCode::NotABundle, fmt::format("is {}, no log. {}", kind, kWhatIsRead), path.string());
     }
     const auto text = textOf(path);
-    return text ? readText(*text, out) : tl::unexpected(text.error());
+    return text ? readText(*text, out, stop) : tl::unexpected(text.error());
 }
 
-void readBundle(const bundle::Bundle& run, SeriesFile& out)
+Result<void> readBundle(const RunName& name, SeriesFile& out, const std::stop_token& stop)
 {
-    out.format = "recorded run";
-    const auto& rank = run.ranks().front();
-    if (run.worldSize() > 1) {
-        out.notes.push_back(fmt::format("of {} ranks the numbers of rank {} are shown; forkpoint-cli compare puts the losses of all ranks together", run.worldSize(), rank.rank));
+    const auto run = bundle::Bundle::open(name.path, nullptr, stop);
+    if (!run) {
+        return tl::unexpected(run.error());
     }
-    for (const auto& scalar : rank.scalars) {
+    out.format = "recorded run";
+    const bundle::RankData* rank = &(*run)->ranks().front();
+    if (name.rank) {
+        const auto chosen = recordedRank(**run, *name.rank);
+        if (!chosen) {
+            return tl::unexpected(chosen.error());
+        }
+        rank = *chosen;
+    } else if ((*run)->worldSize() > 1) {
+        out.notes.push_back(fmt::format("of {} ranks the numbers of rank {} are shown; forkpoint-cli compare puts the losses of all ranks together",
+                                        (*run)->worldSize(), rank->rank));
+    }
+    for (const auto& scalar : rank->scalars) {
         out.series[scalar.name].values.emplace(scalar.step, scalar.value);
     }
+    if (out.series.empty()) {
+        return fail(ErrorCode::Usage, "is a recorded run without numbers by step: the recorder writes the loss when backward() runs; others are added with "
+                                      "rec.scalar(NAME, VALUE)", name.path.string());
+    }
+    return {};
 }
 
-Result<void> readFolder(const fs::path& path, SeriesFile& out)
+Result<void> readFolder(const fs::path& path, SeriesFile& out, const std::stop_token& stop)
 {
     std::error_code ignored;
     if (fs::is_regular_file(path / "trainer_state.json", ignored)) {
-        return readFile(path / "trainer_state.json", out);
+        return readFile(path / "trainer_state.json", out, stop);
     }
     std::vector<std::pair<std::string, fs::path>> events; // in name order, which is time order: restarts of a run follow each other
     std::error_code error;
@@ -209,21 +233,38 @@ Result<void> readFolder(const fs::path& path, SeriesFile& out)
     }
     std::sort(events.begin(), events.end());
     for (const auto& [prefix, file] : events) {
-        if (auto done = readEvents(file, prefix, out); !done) {
+        if (auto done = readEvents(file, prefix, out, stop); !done) {
             return done;
         }
     }
     if (!events.empty()) {
         return {};
     }
-    const auto run = bundle::Bundle::open(path);
-    if (!run) {
-        return fail(run.error().code == ErrorCode::NotABundle ? ErrorCode::NotABundle : run.error().code,
+    auto done = readBundle({ path, std::nullopt }, out, stop);
+    if (!done && done.error().code == ErrorCode::NotABundle) {
+        return fail(ErrorCode::NotABundle,
                     "holds no loss curve: of folders, those with trainer_state.json, with TensorBoard event files and recorded runs are read",
-                        path.string());
+                    path.string());
     }
-    readBundle(**run, out);
-    return {};
+    return done;
+}
+
+/// Whatever there is at the path; a bundle's name may lack its suffix, and name one rank.
+Result<void> readPath(const fs::path& path, SeriesFile& out, const std::stop_token& stop)
+{
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) {
+        return readFolder(path, out, stop);
+    }
+    if (fs::exists(path, ignored) && !bundle::isBundleArchive(path)) {
+        return readFile(path, out, stop);
+    }
+    const auto name = readRunName(path.string());
+    auto done = name ? readBundle(*name, out, stop) : tl::unexpected(name.error());
+    if (!done && done.error().code == ErrorCode::NotFound) {
+        return fail(ErrorCode::NotFound, "there is no such file or folder", path.string());
+    }
+    return done;
 }
 
 /// How fast a run was, or when: never the same twice.
@@ -290,13 +331,13 @@ void SeriesCollector::finish()
     }
 }
 
-void readJsonLines(std::string_view text, SeriesFile& out)
+void readJsonLines(std::string_view text, SeriesFile& out, const std::stop_token& stop)
 {
     out.format = "JSON lines";
     SeriesCollector collector(out);
     simdjson::dom::parser parser;
     std::size_t bad = 0;
-    while (!text.empty()) {
+    while (!text.empty() && !stop.stop_requested()) {
         const auto end = std::min(text.find('\n'), text.size());
         const auto line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
@@ -318,7 +359,7 @@ void readJsonLines(std::string_view text, SeriesFile& out)
     collector.finish();
 }
 
-Result<void> readTrainerState(std::string_view text, SeriesFile& out)
+Result<void> readTrainerState(std::string_view text, SeriesFile& out, const std::stop_token& stop)
 {
     out.format = "trainer_state.json";
     simdjson::dom::parser parser;
@@ -329,6 +370,9 @@ Result<void> readTrainerState(std::string_view text, SeriesFile& out)
     }
     SeriesCollector collector(out);
     for (const auto entry : history) {
+        if (stop.stop_requested()) {
+            break;
+        }
         simdjson::dom::object object;
         if (entry.get(object) == simdjson::SUCCESS) {
             std::vector<std::pair<std::string, double>> record;
@@ -340,16 +384,12 @@ Result<void> readTrainerState(std::string_view text, SeriesFile& out)
     return {};
 }
 
-Result<SeriesFile> openSeries(const fs::path& path)
+Result<SeriesFile> openSeries(const fs::path& path, std::stop_token stop)
 {
     SeriesFile out;
     out.name = (path.has_filename() ? path : path.parent_path()).filename().string();
     try {
-        std::error_code ignored;
-        if (!fs::exists(path, ignored)) {
-            return fail(ErrorCode::NotFound, "there is no such file or folder", path.string());
-        }
-        if (auto done = fs::is_directory(path, ignored) ? readFolder(path, out) : readFile(path, out); !done) {
+        if (auto done = readPath(path, out, stop); !done) {
             auto error = std::move(done.error());
             error.where = error.where.empty() ? path.string() : error.where;
             return tl::unexpected(std::move(error));
@@ -359,11 +399,11 @@ Result<SeriesFile> openSeries(const fs::path& path)
     } catch (const std::exception& error) { // a folder that changes while it is listed
         return fail(ErrorCode::Unreadable, fmt::format("cannot be read: {}", error.what()), path.string());
     }
+    if (stop.stop_requested()) {
+        return fail(ErrorCode::Cancelled, "reading was cancelled", path.string());
+    }
     if (out.series.empty()) {
-        return fail(ErrorCode::NotABundle,
-                    "holds no numbers by step. Read are CSV with a header, JSON lines, TensorBoard event files, trainer_state.json, text of a terminal with "
-                    "\"loss 2.31\", and recorded runs",
-                    path.string());
+        return fail(ErrorCode::NotABundle, fmt::format("holds no numbers by step. {}", kWhatIsRead), path.string());
     }
     return out;
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,9 @@ struct SeriesFile {
 };
 
 /// Opens a file, by its content, or a folder: one with a trainer_state.json, with TensorBoard event files (those of subfolders are called
-/// SUBFOLDER/TAG), or a recorded run (the first rank's numbers). NotFound, NotABundle (lists what is read), Truncated, Unreadable.
-Result<SeriesFile> openSeries(const std::filesystem::path& path);
+/// SUBFOLDER/TAG), or a recorded run, also an archive of one (the numbers of its first rank, or of the one that RUN@RANK names). NotFound, NotABundle
+/// (a binary file is named and never read as text; lists what is read), Usage (no such rank; a recorded run without numbers), Truncated, Unreadable, Cancelled.
+Result<SeriesFile> openSeries(const std::filesystem::path& path, std::stop_token stop = {});
 
 /// Collects numbers of one file, record by record.
 class SeriesCollector {
@@ -57,16 +59,16 @@ private:
 /// True for names that say which step it is.
 bool isStepName(std::string_view name);
 
-// The readers, of whole texts. They take anything: what is no number is passed over.
+// The readers, of whole texts. They take anything: what is no number is passed over. Told to stop, they end early.
 
-void readCsv(std::string_view text, SeriesFile& out);
-void readJsonLines(std::string_view text, SeriesFile& out);
-Result<void> readTrainerState(std::string_view text, SeriesFile& out);
+void readCsv(std::string_view text, SeriesFile& out, const std::stop_token& stop = {});
+void readJsonLines(std::string_view text, SeriesFile& out, const std::stop_token& stop = {});
+Result<void> readTrainerState(std::string_view text, SeriesFile& out, const std::stop_token& stop = {});
 /// Text of a terminal: "step 5/40 | loss 2.24", "{'loss': '3.036'}", "loss=2.2". Escapes, progress bars and the prefixes of launchers are taken
 /// out; of several ranks' lines those of the lowest rank count.
-void readConsole(std::string_view text, SeriesFile& out);
+void readConsole(std::string_view text, SeriesFile& out, const std::stop_token& stop = {});
 /// Records of one event file, appended under `prefix`. A record that is cut or damaged ends the reading and is noted.
-Result<void> readEvents(const std::filesystem::path& path, const std::string& prefix, SeriesFile& out);
+Result<void> readEvents(const std::filesystem::path& path, const std::string& prefix, SeriesFile& out, const std::stop_token& stop = {});
 /// True if the file begins as an event file does: a length, and its checksum.
 bool isEventFile(std::string_view head);
 

@@ -218,14 +218,14 @@ std::vector<std::pair<std::string, double>> numbersIn(std::string_view line)
 
 } // namespace
 
-void readCsv(std::string_view text, SeriesFile& out)
+void readCsv(std::string_view text, SeriesFile& out, const std::stop_token& stop)
 {
     out.format = "CSV";
     SeriesCollector collector(out);
     std::vector<std::string> names;
     char delimiter = ',';
     std::size_t ragged = 0;
-    while (!text.empty()) {
+    while (!text.empty() && !stop.stop_requested()) {
         const auto end = std::min(text.find('\n'), text.size());
         auto line = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
@@ -267,7 +267,7 @@ void readCsv(std::string_view text, SeriesFile& out)
     collector.finish();
 }
 
-void readConsole(std::string_view text, SeriesFile& out)
+void readConsole(std::string_view text, SeriesFile& out, const std::stop_token& stop)
 {
     out.format = "text";
     const std::string plain = withoutEscapes(text);
@@ -279,7 +279,7 @@ void readConsole(std::string_view text, SeriesFile& out)
     std::vector<Line> lines;
     std::optional<int> lowest;
     bool several = false;
-    while (!rest.empty()) {
+    while (!rest.empty() && !stop.stop_requested()) {
         const auto end = std::min(rest.find_first_of("\r\n"), rest.size());
         Line line { std::nullopt, rest.substr(0, end) };
         rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -294,6 +294,9 @@ void readConsole(std::string_view text, SeriesFile& out)
     }
     SeriesCollector collector(out);
     for (const auto& line : lines) {
+        if (stop.stop_requested()) {
+            break;
+        }
         if (line.rank && *line.rank != *lowest) {
             continue;
         }

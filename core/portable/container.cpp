@@ -3,6 +3,7 @@
 #include "core/portable/container.h"
 
 #include "core/files/little_endian.h"
+#include "core/import/binary_kind.h"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@ namespace forkpoint::portable {
 
 namespace {
 
-constexpr std::array<unsigned char, 8> kMagic { 'F', 'O', 'R', 'K', 'C', 'M', 'P', 0x1a };
+constexpr std::string_view kMagic = import::kPortableMagic;
 constexpr std::size_t kChecked = 32; ///< bytes of the header that its checksum covers
 constexpr int kLevel = 6;
 

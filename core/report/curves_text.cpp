@@ -11,54 +11,39 @@ namespace forkpoint::report {
 
 namespace {
 
-using curves::SeriesOverlay;
-
-double valueAt(const std::vector<curves::Point>& points, std::int32_t step)
+std::string sentence(const curves::SeriesComparison& comparison)
 {
-    return std::lower_bound(points.begin(), points.end(), step, [](const curves::Point& p, std::int32_t s) { return p.step < s; })->value;
+    const std::size_t common = comparison.common();
+    if (!comparison.differs()) {
+        const std::string curves = common == 1 ? "the common curve agrees" : fmt::format("all {} common curves agree", common);
+        return fmt::format("Within {:g} or the last written digit, {}.", comparison.tolerance, curves);
+    }
+    const auto& curve = comparison.telling().curve;
+    return fmt::format("{} departs first, at step {}: {:.7g} against {:.7g}.", curve.name, *curve.onset, *valueAt(curve.a, *curve.onset),
+                       *valueAt(curve.b, *curve.onset));
 }
 
-std::string sentence(const std::vector<SeriesOverlay>& overlays, double tolerance)
+std::string sideText(const curves::SeriesSource& side)
 {
-    const SeriesOverlay* first = nullptr; // losses come first, so of equal onsets a loss is named
-    std::size_t common = 0;
-    for (const auto& it : overlays) {
-        common += it.common > 0 ? 1u : 0u;
-        if (it.curve.onset && (!first || *it.curve.onset < *first->curve.onset)) {
-            first = &it;
-        }
-    }
-    const std::string curves = common == 1 ? "the common curve" : fmt::format("all {} common curves", common);
-    if (!first) {
-        return fmt::format("Within {:g} or the last written digit, {} agree{}.", tolerance, curves, common == 1 ? "s" : "");
-    }
-    return fmt::format("{} departs first, at step {}: {:.7g} against {:.7g}.", first->curve.name, *first->curve.onset, valueAt(first->curve.a,
-        *first->curve.onset),
-                       valueAt(first->curve.b, *first->curve.onset));
-}
-
-std::string sideText(const import::SeriesFile& file)
-{
-    return fmt::format("{} ({}, {} curve{})", printable(file.name), file.format, file.series.size(), file.series.size() == 1 ? "" : "s");
+    return fmt::format("{} ({}, {} curve{})", printable(side.name), side.format, side.curves, side.curves == 1 ? "" : "s");
 }
 
 } // namespace
 
-std::string curvesText(const import::SeriesFile& a, const import::SeriesFile& b, const std::vector<SeriesOverlay>& overlays, double tolerance,
-    const TextOptions& given)
+std::string curvesText(const curves::SeriesComparison& comparison, const TextOptions& given)
 {
     TextOptions options = given;
     options.width = std::max(options.width, 60);
     const auto width = static_cast<std::size_t>(options.width);
-    const bool differs = std::any_of(overlays.begin(), overlays.end(), [](const SeriesOverlay& it) { return it.curve.onset.has_value(); });
+    const bool differs = comparison.differs();
     const std::string word = differs ? "DIFFERS" : "AGREES";
-    std::string out = toned(word, differs ? Tone::Bad : Tone::Good, options) + "  " + wrapped(printable(sentence(overlays, tolerance)), width,
+    std::string out = toned(word, differs ? Tone::Bad : Tone::Good, options) + "  " + wrapped(printable(sentence(comparison)), width,
         word.size() + 2, word.size() + 2) + "\n\n";
-    out += fmt::format("  reference  {}\n  candidate  {}\n", shortened(sideText(a), width - 13), shortened(sideText(b), width - 13));
+    out += fmt::format("  reference  {}\n  candidate  {}\n", shortened(sideText(comparison.a), width - 13), shortened(sideText(comparison.b), width - 13));
     out += "\n" + toned("Curves", Tone::Bold, options) + "\n";
     out += toned("    departs    largest    at step    steps in common  name\n", Tone::Dim, options);
     std::vector<std::string> notes;
-    for (const auto& it : overlays) {
+    for (const auto& it : comparison.overlays) {
         if (it.common == 0) {
             const bool both = !it.curve.a.empty() && !it.curve.b.empty();
             notes.push_back(both ? fmt::format("{}: no common step", it.curve.name)
@@ -72,8 +57,8 @@ std::string curvesText(const import::SeriesFile& a, const import::SeriesFile& b,
                            padded(fmt::format("{} of {}, {}", it.common, it.curve.a.size(), it.curve.b.size()), 15),
                                shortened(printable(it.curve.name), width - 58));
     }
-    for (const auto& [which, file] : { std::pair("reference", &a), std::pair("candidate", &b) }) {
-        for (const auto& note : file->notes) {
+    for (const auto& [which, side] : { std::pair("reference", &comparison.a), std::pair("candidate", &comparison.b) }) {
+        for (const auto& note : side->notes) {
             notes.push_back(fmt::format("{}: {}", which, note));
         }
     }

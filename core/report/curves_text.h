@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/curves/series_overlay.h"
+#include "core/curves/compare_series.h"
 #include "core/report/text_report.h"
 
 #include <string>
-#include <vector>
 
 namespace forkpoint::report {
 
-/// Two files of logged numbers for a terminal: where each curve parts, how far they get apart, what one side only has, the notes.
-std::string curvesText(const import::SeriesFile& a, const import::SeriesFile& b, const std::vector<curves::SeriesOverlay>& overlays, double tolerance,
-                       const TextOptions& options);
+/// Two logs for a terminal: where each curve parts, how far they get apart, what one side only has, the notes.
+std::string curvesText(const curves::SeriesComparison& comparison, const TextOptions& options);
 
 } // namespace forkpoint::report

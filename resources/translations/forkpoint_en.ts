@@ -33,6 +33,38 @@
     </message>
 </context>
 <context>
+    <name>LogWords</name>
+    <message numerus="yes">
+        <source>largest relative difference %1 at step %2, over %n common step(s)</source>
+        <translation>
+            <numerusform>largest relative difference %1 at step %2, over %n common step</numerusform>
+            <numerusform>largest relative difference %1 at step %2, over %n common steps</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>no difference of finite values, over %n common step(s)</source>
+        <translation>
+            <numerusform>no difference of finite values, over %n common step</numerusform>
+            <numerusform>no difference of finite values, over %n common steps</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 agrees over %n common step(s).</source>
+        <translation>
+            <numerusform>%1 agrees over %n common step.</numerusform>
+            <numerusform>%1 agrees over %n common steps.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1: %2 (%3, %n curve(s))</source>
+        <comment>letter, name, format</comment>
+        <translation>
+            <numerusform>%1: %2 (%3, %n curve)</numerusform>
+            <numerusform>%1: %2 (%3, %n curves)</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>PairWords</name>
     <message numerus="yes">
         <source>%n rank(s)</source>

@@ -103,14 +103,6 @@
         <translation>步号以 A 为准；A 的第 n 步是 B 的第 n + %1 步。</translation>
     </message>
     <message>
-        <source>A did not record this scalar.</source>
-        <translation>A 没有记录此标量。</translation>
-    </message>
-    <message>
-        <source>B did not record this scalar.</source>
-        <translation>B 没有记录此标量。</translation>
-    </message>
-    <message>
         <source>Not all ranks of both runs are here: a single rank&apos;s log sets no onset.</source>
         <translation>两次运行的 rank 不全：单个 rank 的记录不给出起点。</translation>
     </message>
@@ -154,6 +146,38 @@
         <source>Values beyond 1e250 are too large for an axis and drawn as infinite: %1 of A, %2 of B.</source>
         <translation>超过 1e250 的值对坐标轴来说过大，按无穷绘制：A 有 %1 个，B 有 %2 个。</translation>
     </message>
+    <message>
+        <source>in B: %1</source>
+        <translation>B 中名为：%1</translation>
+    </message>
+    <message>
+        <source>as logged (%1)</source>
+        <translation>如日志所记（%1）</translation>
+    </message>
+    <message>
+        <source>as logged (A: %1; B: %2)</source>
+        <translation>如日志所记（A：%1；B：%2）</translation>
+    </message>
+    <message>
+        <source>Onset: the first common step whose values differ by more than %1 of the larger one and by more than one unit of the last digit that was written, or where only one is finite.</source>
+        <translation>起点：双方共有的第一个步，其值之差超过较大者的 %1，且超过所写末位的一个单位；或只有一方为有限值。</translation>
+    </message>
+    <message>
+        <source>A and B have no step in common.</source>
+        <translation>A 和 B 没有共同的步。</translation>
+    </message>
+    <message>
+        <source>No onset: A and B agree at every common step (%1).</source>
+        <translation>没有起点：A 和 B 在每个共同的步都一致（%1）。</translation>
+    </message>
+    <message>
+        <source>A does not have this scalar.</source>
+        <translation>A 没有此标量。</translation>
+    </message>
+    <message>
+        <source>B does not have this scalar.</source>
+        <translation>B 没有此标量。</translation>
+    </message>
 </context>
 <context>
     <name>Errors</name>
@@ -164,10 +188,6 @@
     <message>
         <source>There is no such file or folder</source>
         <translation>文件或文件夹不存在</translation>
-    </message>
-    <message>
-        <source>This is not a bundle</source>
-        <translation>这不是 bundle</translation>
     </message>
     <message>
         <source>The system refuses to read the bundle</source>
@@ -194,10 +214,6 @@
         <translation>请检查路径，或重新选择 bundle。</translation>
     </message>
     <message>
-        <source>Choose the folder that the recorder wrote; it holds rank00000, rank00001 and so on.</source>
-        <translation>请选择记录器写出的文件夹，其中应有 rank00000、rank00001 等子文件夹。</translation>
-    </message>
-    <message>
         <source>Check the permissions of the files and try again.</source>
         <translation>请检查文件权限后重试。</translation>
     </message>
@@ -212,11 +228,6 @@
     <message>
         <source>Choose other runs.</source>
         <translation>请选择其他运行。</translation>
-    </message>
-    <message>
-        <source>%1: nothing could be read of %2</source>
-        <comment>letter of the run, path</comment>
-        <translation>%1：%2 中没有可读取的内容</translation>
     </message>
     <message numerus="yes">
         <source>%1: %2, %3, steps %4, %n tensor(s)</source>
@@ -256,6 +267,19 @@
     <message>
         <source>Copy it again from where it came from, or write it again: forkpoint-cli compare A B -o X.forkcmp</source>
         <translation>请从来源处重新复制，或重新写出：forkpoint-cli compare A B -o X.forkcmp</translation>
+    </message>
+    <message>
+        <source>This is nothing that can be compared</source>
+        <translation>这不是可以比较的内容</translation>
+    </message>
+    <message>
+        <source>Choose the folder that the recorder wrote (it holds rank00000, rank00001 and so on), files of tensors, or two logs.</source>
+        <translation>请选择记录器写出的文件夹（其中有 rank00000、rank00001 等）、张量文件，或两份日志。</translation>
+    </message>
+    <message>
+        <source>%1: no run and no tensors could be read of %2</source>
+        <comment>letter of the run, path</comment>
+        <translation>%1：未能从 %2 读出运行或张量</translation>
     </message>
 </context>
 <context>
@@ -691,6 +715,118 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
     <message>
         <source>To see them, open the two runs that it was made from:</source>
         <translation>要查看元素，请打开生成该文件的两次运行：</translation>
+    </message>
+</context>
+<context>
+    <name>LogWords</name>
+    <message numerus="yes">
+        <source>largest relative difference %1 at step %2, over %n common step(s)</source>
+        <translation>
+            <numerusform>最大相对差 %1，在第 %2 步，共 %n 个共同的步</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>no difference of finite values, over %n common step(s)</source>
+        <translation>
+            <numerusform>有限值没有差异，共 %n 个共同的步</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 agrees over %n common step(s).</source>
+        <translation>
+            <numerusform>%1 在 %n 个共同的步上一致。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>All %1 common curves agree.</source>
+        <translation>共有的 %1 条曲线全部一致。</translation>
+    </message>
+    <message>
+        <source>%1 departs at step %2: A %3, B %4.</source>
+        <translation>%1 在第 %2 步分开：A %3，B %4。</translation>
+    </message>
+    <message>
+        <source>%1 departs first, at step %2: A %3, B %4.</source>
+        <translation>%1 最先分开，在第 %2 步：A %3，B %4。</translation>
+    </message>
+    <message>
+        <source>%1: %2.</source>
+        <comment>name of a curve, its distance</comment>
+        <translation>%1：%2。</translation>
+    </message>
+    <message>
+        <source>%1 departs at step %2.</source>
+        <translation>%1 在第 %2 步分开。</translation>
+    </message>
+    <message>
+        <source>%1 agrees.</source>
+        <translation>%1 一致。</translation>
+    </message>
+    <message>
+        <source>%1.</source>
+        <comment>a sentence</comment>
+        <translation>%1。</translation>
+    </message>
+    <message>
+        <source>tolerance %1 or the last written digit</source>
+        <translation>容差 %1 或所写的末位</translation>
+    </message>
+    <message>
+        <source>One curve is on both sides</source>
+        <translation>双方共有一条曲线</translation>
+    </message>
+    <message>
+        <source>%1 of %2 common curves depart</source>
+        <translation>共有的 %2 条曲线中有 %1 条分开</translation>
+    </message>
+    <message>
+        <source>%1 curves are on both sides</source>
+        <translation>双方共有 %1 条曲线</translation>
+    </message>
+    <message>
+        <source>only in B</source>
+        <translation>仅 B 有</translation>
+    </message>
+    <message>
+        <source>only in A</source>
+        <translation>仅 A 有</translation>
+    </message>
+    <message>
+        <source>no common step</source>
+        <translation>没有共同的步</translation>
+    </message>
+    <message>
+        <source>departs at step %1</source>
+        <translation>在第 %1 步分开</translation>
+    </message>
+    <message>
+        <source>agrees</source>
+        <translation>一致</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <comment>between parts of a sentence</comment>
+        <translation>，</translation>
+    </message>
+    <message>
+        <source>%1; in B it is called %2</source>
+        <translation>%1；在 B 中名为 %2</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <comment>common steps</comment>
+        <translation>%1 / %2</translation>
+    </message>
+    <message numerus="yes">
+        <source>%1: %2 (%3, %n curve(s))</source>
+        <comment>letter, name, format</comment>
+        <translation>
+            <numerusform>%1：%2（%3，%n 条曲线）</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>and %1 more</source>
+        <translation>以及另外 %1 条</translation>
     </message>
 </context>
 <context>
@@ -1676,16 +1812,16 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <translation>仅 B 有</translation>
     </message>
     <message>
-        <source>Folder of a run or of tensor files…</source>
-        <translation>运行或张量文件所在的文件夹…</translation>
+        <source>Folder of a run, of tensor files or of logs…</source>
+        <translation>运行、张量文件或日志的文件夹…</translation>
     </message>
     <message>
-        <source>ZIP archive of a run, or a file of tensors…</source>
-        <translation>运行的 ZIP 归档，或张量文件…</translation>
+        <source>File: an archive of a run, tensors, or a log…</source>
+        <translation>文件：运行的归档、张量或日志…</translation>
     </message>
     <message>
-        <source>Runs and tensors (*.zip *.pt *.pth *.safetensors *.npy *.npz);;All files (*)</source>
-        <translation>运行和张量 (*.zip *.pt *.pth *.safetensors *.npy *.npz);;所有文件 (*)</translation>
+        <source>Runs and tensors (*.zip *.pt *.pth *.safetensors *.npy *.npz);;Logs (*.csv *.tsv *.jsonl *.json *.log *.txt *tfevents*);;All files (*)</source>
+        <translation>运行和张量 (*.zip *.pt *.pth *.safetensors *.npy *.npz);;日志 (*.csv *.tsv *.jsonl *.json *.log *.txt *tfevents*);;所有文件 (*)</translation>
     </message>
 </context>
 <context>
@@ -1931,6 +2067,14 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <source>smoothed over %1</source>
         <translation>平滑范围 %1</translation>
     </message>
+    <message>
+        <source>Previous step</source>
+        <translation>上一步</translation>
+    </message>
+    <message>
+        <source>Next step</source>
+        <translation>下一步</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::DetailsPanel</name>
@@ -2038,8 +2182,8 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <translation>候选</translation>
     </message>
     <message>
-        <source>Drop a bundle here, or click to choose its folder.</source>
-        <translation>将 bundle 拖到这里，或点击选择文件夹。</translation>
+        <source>Drop a run, tensors or a log here, or click to choose.</source>
+        <translation>将运行、张量或日志拖放到此处，或点击选择。</translation>
     </message>
 </context>
 <context>
@@ -2655,6 +2799,37 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
     </message>
 </context>
 <context>
+    <name>forkpoint::ui::LogPanel</name>
+    <message>
+        <source>curve</source>
+        <translation>曲线</translation>
+    </message>
+    <message>
+        <source>departs at</source>
+        <translation>分开于步</translation>
+    </message>
+    <message>
+        <source>difference</source>
+        <translation>差异</translation>
+    </message>
+    <message>
+        <source>steps</source>
+        <translation>步数</translation>
+    </message>
+    <message>
+        <source>Notes</source>
+        <translation>说明</translation>
+    </message>
+    <message>
+        <source>Curves</source>
+        <translation>曲线</translation>
+    </message>
+    <message>
+        <source>Curves of both logs</source>
+        <translation>两份日志的曲线</translation>
+    </message>
+</context>
+<context>
     <name>forkpoint::ui::MainWindow</name>
     <message>
         <source>Pairs</source>
@@ -2833,18 +3008,6 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <translation>下次启动时生效</translation>
     </message>
     <message>
-        <source>Bundle of the reference run</source>
-        <translation>参考运行的 bundle</translation>
-    </message>
-    <message>
-        <source>Bundle of the candidate run</source>
-        <translation>候选运行的 bundle</translation>
-    </message>
-    <message>
-        <source>Bundle of the repeated reference run</source>
-        <translation>重复参考运行的 bundle</translation>
-    </message>
-    <message>
         <source>%1 against %2 - Forkpoint</source>
         <translation>%1 对 %2 - Forkpoint</translation>
     </message>
@@ -2921,6 +3084,18 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <source>Portable comparisons (*.forkcmp);;All files (*)</source>
         <translation>便携比较文件 (*.forkcmp);;所有文件 (*)</translation>
     </message>
+    <message>
+        <source>The reference run</source>
+        <translation>参考运行</translation>
+    </message>
+    <message>
+        <source>The candidate run</source>
+        <translation>候选运行</translation>
+    </message>
+    <message>
+        <source>The repeated reference run</source>
+        <translation>重复的参考运行</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::OpenDialog</name>
@@ -2931,10 +3106,6 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
     <message>
         <source>Open two runs</source>
         <translation>打开两次运行</translation>
-    </message>
-    <message>
-        <source>A is the run you trust. Every difference is shown as B − A. RUN@1 takes rank 1 of a run alone.</source>
-        <translation>A 是可信的运行。所有差异均为 B − A。RUN@1 表示只取一次运行的 rank 1。</translation>
     </message>
     <message>
         <source>reference</source>
@@ -2961,8 +3132,12 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <translation>浏览…</translation>
     </message>
     <message>
-        <source>Bundle: %1</source>
-        <translation>bundle：%1</translation>
+        <source>A is the run you trust. Every difference is shown as B − A. RUN@1 takes rank 1 of a run alone. Tensors and logs of both runs open too.</source>
+        <translation>A 是您信任的运行。所有差异都显示为 B − A。RUN@1 只取一次运行的 rank 1。两次运行的张量和日志也可以打开。</translation>
+    </message>
+    <message>
+        <source>Choose: %1</source>
+        <translation>选择：%1</translation>
     </message>
 </context>
 <context>
@@ -3497,10 +3672,6 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <translation>找出两次运行从哪里分叉</translation>
     </message>
     <message>
-        <source>Two runs of the same training should agree and do not. Open what was recorded of both.</source>
-        <translation>同一训练的两次运行本应一致，却出现了差异。请打开两次运行的记录。</translation>
-    </message>
-    <message>
         <source>Samples</source>
         <translation>示例</translation>
     </message>
@@ -3533,20 +3704,24 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <translation>暂无。打开过的运行会列在这里。</translation>
     </message>
     <message>
-        <source>Bundle of the reference run</source>
-        <translation>参考运行的 bundle</translation>
-    </message>
-    <message>
-        <source>Bundle of the candidate run</source>
-        <translation>候选运行的 bundle</translation>
-    </message>
-    <message>
         <source>Open a portable comparison…</source>
         <translation>打开便携比较文件…</translation>
     </message>
     <message>
         <source>One file (.forkcmp) that forkpoint-cli compare A B -o writes; the runs need not be on this machine.</source>
         <translation>由 forkpoint-cli compare A B -o 写出的单个文件（.forkcmp）；本机上无需有两次运行的记录。</translation>
+    </message>
+    <message>
+        <source>Two runs of the same training should agree and do not. Open what was recorded or logged of both.</source>
+        <translation>同一训练的两次运行本应一致，却不一致。请打开两次运行的记录或日志。</translation>
+    </message>
+    <message>
+        <source>The reference run</source>
+        <translation>参考运行</translation>
+    </message>
+    <message>
+        <source>The candidate run</source>
+        <translation>候选运行</translation>
     </message>
 </context>
 <context>

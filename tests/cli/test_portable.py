@@ -35,6 +35,12 @@ class PortableTest(CommandLineTest):
                 self.assertIn(f"\nPortable comparison of {a} and {b}, written by forkpoint-cli ", text.stdout)
                 self.assertFalse(list(self.folder.glob("*.tmp")))
 
+    def test_it_is_no_log(self):
+        log = "tests/data/loss/loss_A.csv"
+        run_cli("compare", *(f"{SAMPLES}/{run}.forkpoint" for run in PAIRS["fault"][:2]), "-o", self.file)
+        for pair in ((self.file, log), (log, self.file)):
+            self.assert_one_clear_line(run_cli("curves", *pair), 3, self.file, "is a portable comparison, no log")
+
     def test_the_exit_status_follows_the_threshold(self):
         a, b, _ = PAIRS["fault"]
         run_cli("compare", f"{SAMPLES}/{a}.forkpoint", f"{SAMPLES}/{b}.forkpoint", "-o", self.file)

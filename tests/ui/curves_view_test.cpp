@@ -251,9 +251,9 @@ TEST_F(CurvesViewTest, EmptyStatesSayWhatToDo)
 TEST_F(CurvesViewTest, ScalarOfOneSideOnly)
 {
     compare({ 0 }, { falling(10), series("extra", 10, [](int) { return 1.0; }) }, { falling(10) });
-    m_view.selectScalar("extra");
+    m_session.selectCurve("extra");
     EXPECT_EQ(m_view.scalar(), "extra");
-    EXPECT_TRUE(m_view.notes().contains("B did not record this scalar"));
+    EXPECT_TRUE(m_view.notes().contains("B does not have this scalar"));
     m_view.grab();
 }
 
@@ -323,9 +323,9 @@ TEST_F(CurvesViewTest, AnotherScalarKeepsTheStepsUnlessItHasNoneThere)
     compare({ 0 }, s, s);
     m_view.plot().zoomSteps(0.3); // 35 to 65
     const QCPRange steps = m_view.plot().stepAxis()->range();
-    m_view.selectScalar("lr");
+    m_session.selectCurve("lr");
     EXPECT_EQ(m_view.plot().stepAxis()->range(), steps);
-    m_view.selectScalar("early");
+    m_session.selectCurve("early");
     EXPECT_TRUE(m_view.plot().showsSteps());
     EXPECT_LT(m_view.plot().stepAxis()->range().upper, 12);
 }

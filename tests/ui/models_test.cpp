@@ -319,7 +319,7 @@ TEST(CurveNotes, ClaimNothingOfValuesThatAreNotFiniteOrTooLarge)
         const auto curve = ui::plotted(loss, {});
         EXPECT_EQ(curve.finite, 0u);
         EXPECT_TRUE(curve.a.values.isEmpty()) << "no axis reaches there";
-        const auto notes = ui::curveNotes(loss, curve, {}).join(QLatin1Char(' '));
+        const auto notes = (ui::onsetNotes(loss, curve) + ui::curveNotes(loss, curve, {})).join(QLatin1Char(' '));
         EXPECT_FALSE(notes.contains(QStringLiteral("agree"))) << notes.toStdString();
         EXPECT_TRUE(notes.contains(QStringLiteral("no common step has finite losses"))) << notes.toStdString();
         EXPECT_EQ(notes.contains(QStringLiteral("beyond 1e250")), value == 1e300) << notes.toStdString();

@@ -480,7 +480,7 @@ TEST_F(WindowTest, ErrorsSayWhatWhereAndWhatNext)
     EXPECT_TRUE(text.contains(QStringLiteral("missing"))) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("Check the path"))) << text.toStdString();
     EXPECT_TRUE(text.contains(QStringLiteral("A: single, 1 rank"))) << text.toStdString(); // what could be read
-    EXPECT_TRUE(text.contains(QStringLiteral("B: nothing could be read"))) << text.toStdString();
+    EXPECT_TRUE(text.contains(QStringLiteral("B: no run and no tensors could be read"))) << text.toStdString();
 
     writeNet(folder("missing"));
     click(window.errorPage()->retryButton());

@@ -129,15 +129,6 @@ PlottedCurve plotted(const curves::Overlay& overlay, const CurveOptions& options
     return out;
 }
 
-std::optional<double> valueAt(const std::vector<curves::Point>& points, std::int32_t step)
-{
-    const auto it = std::lower_bound(points.begin(), points.end(), step, [](const curves::Point& p, std::int32_t s) { return p.step < s; });
-    if (it == points.end() || it->step != step) {
-        return std::nullopt;
-    }
-    return it->value;
-}
-
 std::optional<std::int32_t> nearestStep(const curves::Overlay& overlay, double step)
 {
     std::optional<std::int32_t> best;
@@ -153,6 +144,26 @@ std::optional<std::int32_t> nearestStep(const curves::Overlay& overlay, double s
         }
         if (it != points->begin()) {
             consider(*(it - 1));
+        }
+    }
+    return best;
+}
+
+std::optional<std::int32_t> neighbourStep(const curves::Overlay& overlay, std::int32_t step, int direction)
+{
+    std::optional<std::int32_t> best;
+    const auto consider = [&](std::int32_t other) {
+        if (!best || std::abs(std::int64_t(other) - step) < std::abs(std::int64_t(*best) - step)) {
+            best = other;
+        }
+    };
+    for (const auto* points : { &overlay.a, &overlay.b }) {
+        const auto [from, to] = std::equal_range(points->begin(), points->end(), curves::Point { step, 0 },
+            [](const curves::Point& x, const curves::Point& y) { return x.step < y.step; });
+        if (direction > 0 && to != points->end()) {
+            consider(to->step);
+        } else if (direction < 0 && from != points->begin()) {
+            consider((from - 1)->step);
         }
     }
     return best;

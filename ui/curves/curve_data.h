@@ -66,11 +66,11 @@ struct PlottedCurve {
 
 PlottedCurve plotted(const curves::Overlay& overlay, const CurveOptions& options);
 
-/// The value at exactly this step.
-std::optional<double> valueAt(const std::vector<curves::Point>& points, std::int32_t step);
-
 /// The step of either side that lies nearest; nullopt without points.
 std::optional<std::int32_t> nearestStep(const curves::Overlay& overlay, double step);
+
+/// The next (direction 1) or previous (-1) step of either side; nullopt at the end.
+std::optional<std::int32_t> neighbourStep(const curves::Overlay& overlay, std::int32_t step, int direction);
 
 /// |B - A| / max(|A|, |B|), as everywhere in Forkpoint; 0 for equal values.
 double relativeDifference(double a, double b);

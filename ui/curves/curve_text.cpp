@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/curves/curve_text.h"
 
+#include "ui/models/log_words.h"
+#include "ui/models/pair_words.h"
 #include "ui/theme/theme.h"
 
 #include <QCoreApplication>
@@ -24,6 +26,12 @@ bool isLoss(const curves::Overlay& overlay)
 {
     return overlay.name == "loss";
 }
+
+/// The head of a tooltip, and each paragraph of it.
+QString headOf(const std::string& name) { return QStringLiteral("<p><b>") + QString::fromStdString(name).left(120).toHtmlEscaped() + QStringLiteral("</b></p>"); }
+QString paragraph(const QString& text) { return QStringLiteral("<p>") + text.toHtmlEscaped() + QStringLiteral("</p>"); }
+
+QString relativeDefinition() { return Curves::tr("Relative difference: |B - A| / max(|A|, |B|)."); }
 
 QString nonFiniteWords(const QString& side, const PlottedLine& line)
 {
@@ -72,8 +80,7 @@ QString curveDefinition(const curves::Overlay& overlay, const align::Alignment& 
 
 QString curveDefinitionToolTip(const curves::Overlay& overlay, const align::Alignment& alignment)
 {
-    const auto paragraph = [](const QString& text) { return QStringLiteral("<p>") + text.toHtmlEscaped() + QStringLiteral("</p>"); };
-    QString tip = QStringLiteral("<p><b>") + QString::fromStdString(overlay.name).left(120).toHtmlEscaped() + QStringLiteral("</b></p>");
+    QString tip = headOf(overlay.name);
     if (isLoss(overlay)) {
         tip += paragraph(Curves::tr("The tensor that backward() started from, of the whole step."));
         tip += paragraph(Curves::tr("A: %1").arg(combinationWords(alignment.a, overlay.weightsA)));
@@ -85,28 +92,63 @@ QString curveDefinitionToolTip(const curves::Overlay& overlay, const align::Alig
     } else {
         tip += paragraph(Curves::tr("As the first recorded rank of each run logged it. Only the loss sets an onset."));
     }
-    tip += paragraph(Curves::tr("Relative difference: |B - A| / max(|A|, |B|)."));
+    tip += paragraph(relativeDefinition());
     if (alignment.stepOffset != 0) {
         tip += paragraph(Curves::tr("Steps are numbered as in A; step n of A is step n + %1 of B.").arg(alignment.stepOffset));
     }
     return tip;
 }
 
+QString curveDefinition(const curves::SeriesOverlay& overlay, const curves::SeriesComparison& logs)
+{
+    if (!overlay.nameB.empty()) {
+        return Curves::tr("in B: %1").arg(shown(overlay.nameB));
+    }
+    const QString a = QString::fromStdString(logs.a.format), b = QString::fromStdString(logs.b.format);
+    return a == b ? Curves::tr("as logged (%1)").arg(a) : Curves::tr("as logged (A: %1; B: %2)").arg(a, b);
+}
+
+QString curveDefinitionToolTip(const curves::SeriesOverlay& overlay, const curves::SeriesComparison& logs)
+{
+    QString tip = headOf(overlay.curve.name) + paragraph(curveSentence(overlay));
+    tip += paragraph(Curves::tr("Onset: the first common step whose values differ by more than %1 of the larger one and by more than one unit of the last "
+                                "digit that was written, or where only one is finite.")
+                         .arg(number(logs.tolerance, 3)));
+    return tip + paragraph(relativeDefinition());
+}
+
+QStringList onsetNotes(const curves::Overlay& overlay, const PlottedCurve& curve)
+{
+    if (!isLoss(overlay)) {
+        return {};
+    }
+    if (!overlay.wholeRun) {
+        return { Curves::tr("Not all ranks of both runs are here: a single rank's log sets no onset.") };
+    }
+    if (overlay.onset || curve.difference.points == 0) {
+        return {};
+    }
+    return { curve.finite == 0 ? Curves::tr("No onset can be told: no common step has finite losses on both sides.")
+                               : Curves::tr("No onset: the losses agree within 100 times the floor at every common step.") };
+}
+
+QStringList onsetNotes(const curves::SeriesOverlay& overlay, const curves::SeriesComparison& logs)
+{
+    if (overlay.common == 0) {
+        return overlay.curve.a.empty() || overlay.curve.b.empty() ? QStringList() : QStringList { Curves::tr("A and B have no step in common.") };
+    }
+    return overlay.curve.onset ? QStringList()
+                               : QStringList { Curves::tr("No onset: A and B agree at every common step (%1).").arg(toleranceText(logs)) };
+}
+
 QStringList curveNotes(const curves::Overlay& overlay, const PlottedCurve& curve, const CurveOptions& options)
 {
     QStringList notes;
     if (overlay.a.empty()) {
-        notes += Curves::tr("A did not record this scalar.");
+        notes += Curves::tr("A does not have this scalar.");
     }
     if (overlay.b.empty()) {
-        notes += Curves::tr("B did not record this scalar.");
-    }
-    if (isLoss(overlay) && !overlay.wholeRun) {
-        notes += Curves::tr("Not all ranks of both runs are here: a single rank's log sets no onset.");
-    } else if (isLoss(overlay) && !overlay.onset && curve.difference.points > 0 && curve.finite == 0) {
-        notes += Curves::tr("No onset can be told: no common step has finite losses on both sides.");
-    } else if (isLoss(overlay) && !overlay.onset && curve.difference.points > 0) {
-        notes += Curves::tr("No onset: the losses agree within 100 times the floor at every common step.");
+        notes += Curves::tr("B does not have this scalar.");
     }
     if (options.logValues && (curve.a.hidden || curve.b.hidden)) {
         notes += Curves::tr("The log axis hides values at or below zero: %1 of A, %2 of B.").arg(curve.a.hidden).arg(curve.b.hidden);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/align/alignment.h"
+#include "core/curves/compare_series.h"
 #include "ui/curves/curve_data.h"
 
 #include <QString>
@@ -18,7 +19,15 @@ QString combinationWords(const align::Side& side, const align::SideWeights& weig
 QString curveDefinition(const curves::Overlay& overlay, const align::Alignment& alignment);
 QString curveDefinitionToolTip(const curves::Overlay& overlay, const align::Alignment& alignment);
 
-/// What a reader must know to read the plot right: hidden points, gaps, no onset.
+// The same of a curve of two logs.
+QString curveDefinition(const curves::SeriesOverlay& overlay, const curves::SeriesComparison& logs);
+QString curveDefinitionToolTip(const curves::SeriesOverlay& overlay, const curves::SeriesComparison& logs);
+
+/// What a reader must know to read the plot right: no onset, and of what.
+QStringList onsetNotes(const curves::Overlay& overlay, const PlottedCurve& curve);
+QStringList onsetNotes(const curves::SeriesOverlay& overlay, const curves::SeriesComparison& logs);
+
+/// Likewise: what one side lacks, hidden points, gaps.
 QStringList curveNotes(const curves::Overlay& overlay, const PlottedCurve& curve, const CurveOptions& options);
 
 /// "A 2.315, B 2.401, B - A 0.086, relative 0.0358" at a step.

@@ -68,6 +68,10 @@ CurvesView::CurvesView(Session& session, QWidget* parent)
     connect(&session, &Session::resultsChanged, this, &CurvesView::refresh);
     connect(&session, &Session::verdictReady, this, &CurvesView::refresh);
     connect(&session, &Session::stateChanged, this, &CurvesView::refresh);
+    connect(&session, &Session::curveSelected, this, [this] {
+        m_scalars->setCurrentIndex(static_cast<int>(m_session.curveIndex()));
+        showScalar();
+    });
     connect(&session, &Session::stepSelected, this, [this] {
         m_plot->setCursorStep(m_session.selection().step);
         m_plot->replot(QCustomPlot::rpQueuedReplot);
@@ -176,8 +180,8 @@ void CurvesView::buildControls()
         return made;
     };
     // On the plot alone: the slider and the list of scalars have arrows and Home of their own.
-    m_previousAction = action(m_plot, { Qt::Key_Left }, Qt::WidgetShortcut, [this] { moveRecordedStep(-1); });
-    m_nextAction = action(m_plot, { Qt::Key_Right }, Qt::WidgetShortcut, [this] { moveRecordedStep(1); });
+    m_previousAction = action(m_plot, { Qt::Key_Left }, Qt::WidgetShortcut, [this] { moveStep(-1); });
+    m_nextAction = action(m_plot, { Qt::Key_Right }, Qt::WidgetShortcut, [this] { moveStep(1); });
     m_zoomInAction = action(m_plot, { Qt::Key_Plus, Qt::Key_Equal }, Qt::WidgetShortcut, [this] { m_plot->zoomSteps(0.7); });
     m_zoomOutAction = action(m_plot, { Qt::Key_Minus }, Qt::WidgetShortcut, [this] { m_plot->zoomSteps(1 / 0.7); });
     m_fitAction = action(m_plot, { Qt::Key_Home }, Qt::WidgetShortcut, [this] {
@@ -188,10 +192,7 @@ void CurvesView::buildControls()
     m_plot->addAction(m_copyAction);
     m_plot->setContextMenuPolicy(Qt::ActionsContextMenu);
     connect(m_fit, &QToolButton::clicked, m_fitAction, &QAction::trigger);
-    connect(m_scalars, &QComboBox::activated, this, [this] {
-        m_wanted = m_scalars->currentData().toString();
-        showScalar();
-    });
+    connect(m_scalars, &QComboBox::activated, this, [this] { m_session.selectCurve(m_scalars->currentData().toString()); });
     connect(m_plot, &CurvePlot::hovered, this, &CurvesView::onHovered);
     connect(m_plot, &CurvePlot::hoverLeft, this, [this] {
         m_crosshair.reset();
@@ -216,8 +217,6 @@ void CurvesView::retranslate()
     m_fit->setText(tr("Fit"));
     m_fit->setToolTip(tr("Show all steps and values (Home, or a double click)"));
     m_plot->setAccessibleName(tr("Plot of A, B and B - A over the steps"));
-    m_previousAction->setText(tr("Previous recorded step"));
-    m_nextAction->setText(tr("Next recorded step"));
     m_fitAction->setText(tr("Fit"));
     m_zoomInAction->setText(tr("Zoom in"));
     m_zoomOutAction->setText(tr("Zoom out"));
@@ -225,6 +224,7 @@ void CurvesView::retranslate()
     updateSmoothingLabel();
     m_plot->setLocale(QLocale());
     m_plot->retranslate();
+    updateStepActions();
     updateWords();
     updateEmpty();
     updateReadout();
@@ -267,24 +267,22 @@ void CurvesView::changeEvent(QEvent* event)
 void CurvesView::onStructureChanged()
 {
     m_session.jobs().cancel(kTag);
-    m_shown.reset();
+    m_curves.clear();
     m_crosshair.reset();
     m_fitPending = true;
     m_plot->setRecordedSteps(m_session.steps());
     m_plot->setCrosshair(std::nullopt);
-    const auto& comparison = m_session.comparison();
-    m_legend->setRuns(comparison ? QString::fromStdString(comparison->structure().alignment.a.label) : QString(),
-        comparison ? QString::fromStdString(comparison->structure().alignment.b.label) : QString());
+    const auto names = runNames(m_session);
+    m_legend->setRuns(names.first, names.second);
+    updateStepActions();
     refresh();
 }
 
 void CurvesView::refresh()
 {
-    const auto& comparison = m_session.comparison();
-    m_plot->setCursorStep(comparison ? std::optional(m_session.selection().step) : std::nullopt);
-    const auto* outcome = comparison ? comparison->outcome() : nullptr;
-    if (outcome && (!m_shown || m_shown->outcome() != outcome)) {
-        m_shown = std::make_shared<const compare::Snapshot>(*comparison);
+    m_plot->setCursorStep(m_session.comparison() ? std::optional(m_session.selection().step) : std::nullopt);
+    if (auto curves = m_session.overlays(); !curves.empty() && curves != m_curves) {
+        m_curves = std::move(curves);
         m_plot->setRecordedSteps(m_session.steps());
         fillScalars();
         showScalar();
@@ -297,39 +295,29 @@ void CurvesView::fillScalars()
 {
     const QSignalBlocker blocker(m_scalars);
     m_scalars->clear();
-    int index = 0, wanted = 0;
-    for (const auto& curve : m_shown->outcome()->curves) {
-        const QString name = QString::fromStdString(curve.name);
+    for (const auto& curve : m_curves) {
+        const QString name = QString::fromStdString(curve->name);
         m_scalars->addItem(name.size() > 80 ? name.left(60) + QStringLiteral("...") + name.right(16) : name, name);
-        wanted = name == m_wanted ? index : wanted;
-        ++index;
     }
-    m_scalars->setCurrentIndex(index > 0 ? wanted : -1);
+    m_scalars->setCurrentIndex(static_cast<int>(m_session.curveIndex()));
 }
 
-const curves::Overlay* CurvesView::overlay() const
+Session::Curve CurvesView::overlay() const
 {
     const int index = m_scalars->currentIndex();
-    if (!m_shown || index < 0 || static_cast<std::size_t>(index) >= m_shown->outcome()->curves.size()) {
-        return nullptr;
-    }
-    return &m_shown->outcome()->curves[static_cast<std::size_t>(index)];
+    return index >= 0 && static_cast<std::size_t>(index) < m_curves.size() ? m_curves[static_cast<std::size_t>(index)] : nullptr;
+}
+
+/// The same curve with what is known of two logs; null of recorded runs.
+const curves::SeriesOverlay* CurvesView::logged() const
+{
+    return m_session.logs() && overlay() ? &m_session.logs()->overlays[static_cast<std::size_t>(m_scalars->currentIndex())] : nullptr;
 }
 
 QString CurvesView::scalar() const
 {
-    const auto* curve = overlay();
+    const auto curve = overlay();
     return curve ? QString::fromStdString(curve->name) : QString();
-}
-
-void CurvesView::selectScalar(const QString& name)
-{
-    const int index = m_scalars->findData(name);
-    m_wanted = name;
-    if (index >= 0 && index != m_scalars->currentIndex()) {
-        m_scalars->setCurrentIndex(index);
-        showScalar();
-    }
 }
 
 void CurvesView::showScalar()
@@ -354,7 +342,7 @@ bool CurvesView::isBusy() const
 
 void CurvesView::rebuild()
 {
-    const auto* curve = overlay();
+    const auto curve = overlay();
     if (!curve) {
         return;
     }
@@ -365,13 +353,13 @@ void CurvesView::rebuild()
         return;
     }
     m_session.jobs().start<PlottedCurve>(
-        kTag, QString(), this, [curve, wanted, alive = m_shown](Progress&, std::stop_token) { return plotted(*curve, wanted); },
+        kTag, QString(), this, [curve, wanted](Progress&, std::stop_token) { return plotted(*curve, wanted); },
         [this, wanted](PlottedCurve ready) { take(std::move(ready), wanted); });
 }
 
 void CurvesView::take(PlottedCurve ready, const CurveOptions& wanted)
 {
-    const auto* curve = overlay();
+    const auto curve = overlay();
     if (!curve) {
         return;
     }
@@ -391,20 +379,29 @@ void CurvesView::take(PlottedCurve ready, const CurveOptions& wanted)
 
 void CurvesView::updateWords()
 {
-    const auto* curve = overlay();
+    const auto curve = overlay();
     if (!curve) {
         m_notes->hide();
         return;
     }
-    const auto& alignment = m_shown->structure().alignment;
-    m_definition->setText(curveDefinition(*curve, alignment));
-    const QString tip = curveDefinitionToolTip(*curve, alignment);
+    QString tip;
+    QStringList notes;
+    if (const auto* log = logged()) {
+        m_definition->setText(curveDefinition(*log, *m_session.logs()));
+        tip = curveDefinitionToolTip(*log, *m_session.logs());
+        notes = onsetNotes(*log, *m_session.logs());
+    } else {
+        const auto& alignment = m_session.comparison()->structure().alignment;
+        m_definition->setText(curveDefinition(*curve, alignment));
+        tip = curveDefinitionToolTip(*curve, alignment);
+        if (m_curves.front()->name != "loss") {
+            notes += tr("No loss was recorded, so there is no onset.");
+        }
+        notes += onsetNotes(*curve, m_plot->curve());
+    }
     m_definition->setToolTip(tip);
     m_scalars->setToolTip(tip);
-    QStringList notes = curveNotes(*curve, m_plot->curve(), options());
-    if (m_shown->outcome()->curves.front().name != "loss") {
-        notes.prepend(tr("No loss was recorded, so there is no onset."));
-    }
+    notes += curveNotes(*curve, m_plot->curve(), options());
     m_notes->setText(notes.join(QStringLiteral("   ")));
     m_notes->setVisible(!notes.isEmpty());
 }
@@ -447,12 +444,12 @@ QString CurvesView::notes() const
 
 void CurvesView::updateReadout()
 {
-    const auto* curve = overlay();
+    const auto curve = overlay();
     if (!curve) {
         m_legend->setReadout(std::nullopt);
         return;
     }
-    m_legend->setReadout(readoutAt(*curve, m_crosshair.value_or(m_session.selection().step)));
+    m_legend->setReadout(readoutAt(*curve, readStep()));
     m_plot->setAccessibleDescription(readout());
 }
 
@@ -476,8 +473,31 @@ void CurvesView::updateSmoothingLabel()
                   .arg(QLocale().toString(1 - 1 / window, 'f', 3)));
 }
 
-void CurvesView::moveRecordedStep(int direction)
+/// Where no mouse is: the session's step; of logs, which select none, the onset or where they are furthest apart.
+std::int32_t CurvesView::readStep() const
 {
+    if (m_crosshair) {
+        return *m_crosshair;
+    }
+    const auto* log = logged();
+    return log ? log->curve.onset.value_or(log->at.value_or(m_plot->curve().firstStep)) : m_session.selection().step;
+}
+
+void CurvesView::updateStepActions()
+{
+    m_previousAction->setText(m_session.logs() ? tr("Previous step") : tr("Previous recorded step"));
+    m_nextAction->setText(m_session.logs() ? tr("Next step") : tr("Next recorded step"));
+}
+
+void CurvesView::moveStep(int direction)
+{
+    if (m_session.logs()) {
+        const auto curve = overlay();
+        if (const auto step = curve ? neighbourStep(*curve, readStep(), direction) : std::nullopt) {
+            showCrosshair(*step);
+        }
+        return;
+    }
     const auto steps = m_session.steps();
     const int now = m_session.selection().step;
     std::optional<int> best;
@@ -493,20 +513,26 @@ void CurvesView::moveRecordedStep(int direction)
 
 void CurvesView::onHovered(double step)
 {
-    const auto* curve = overlay();
+    const auto curve = overlay();
     if (!curve) {
         return;
     }
-    m_crosshair = nearestStep(*curve, step);
-    if (m_crosshair) {
-        m_plot->setCrosshair(m_crosshair, valueAt(curve->a, *m_crosshair), valueAt(curve->b, *m_crosshair));
+    if (const auto nearest = nearestStep(*curve, step)) {
+        showCrosshair(*nearest);
     }
+}
+
+void CurvesView::showCrosshair(std::int32_t step)
+{
+    const auto curve = overlay();
+    m_crosshair = step;
+    m_plot->setCrosshair(step, valueAt(curve->a, step), valueAt(curve->b, step));
     updateReadout();
 }
 
 QString CurvesView::caption() const
 {
-    const auto* curve = overlay();
+    const auto curve = overlay();
     if (!curve) {
         return {};
     }

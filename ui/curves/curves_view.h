@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "core/compare/comparison.h"
+#include "ui/session/session.h"
 
 #include <QImage>
 #include <QString>
 #include <QWidget>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <vector>
 
 class QComboBox;
 class QLabel;
@@ -23,12 +23,11 @@ namespace forkpoint::ui {
 
 class CurveLegend;
 class CurvePlot;
-class Session;
 struct CurveOptions;
 struct PlottedCurve;
 
-/// Scalars of both runs over the steps: A and B overlaid, B - A below, the onset of divergence, and the recorded steps as marks that
-/// select. Follows the session's step; left and right on the focused plot move through the recorded steps.
+/// Scalars of both runs, or of two logs, over the steps: A and B overlaid, B - A below, the onset of divergence, and the recorded steps as marks
+/// that select. Follows the session's step and scalar; left and right on the focused plot move through the recorded steps, of logs through all.
 class CurvesView : public QWidget {
     Q_OBJECT
 public:
@@ -38,7 +37,6 @@ public:
     bool isBusy() const; ///< a long series is being made ready; what is shown is older than what was asked for
 
     QString scalar() const; ///< the one shown; empty if there is none
-    void selectScalar(const QString& name);
     QString readout() const; ///< at the crosshair, else at the session's step; in words
     QString notes() const; ///< below the plot
     QString emptyText() const; ///< shown in place of the plot; empty if the plot is shown
@@ -64,16 +62,19 @@ private:
     void updateReadout();
     void updateSmoothingLabel();
     void updateWords();
-    void moveRecordedStep(int direction);
+    void updateStepActions();
+    void moveStep(int direction);
     void onHovered(double step);
+    void showCrosshair(std::int32_t step);
     void copyPicture();
 
-    const curves::Overlay* overlay() const; ///< the one shown
+    Session::Curve overlay() const; ///< the one shown
+    const curves::SeriesOverlay* logged() const;
+    std::int32_t readStep() const; ///< of the readout
     CurveOptions options() const;
 
     Session& m_session;
-    std::shared_ptr<const compare::Snapshot> m_shown; ///< keeps the outcome alive that the plot shows
-    QString m_wanted; ///< scalar that was chosen; kept over a refresh
+    std::vector<Session::Curve> m_curves; ///< in the order of the list
     bool m_fitPending = true;
     bool m_fitValuesPending = false;
     std::optional<std::int32_t> m_crosshair;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/models/caption.h"
 
+#include "ui/models/log_words.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
@@ -20,8 +21,23 @@ struct Words {
 
 } // namespace
 
+std::pair<QString, QString> runNames(const Session& session)
+{
+    if (const auto& logs = session.logs()) {
+        return { shown(logs->a.name), shown(logs->b.name) };
+    }
+    if (const auto& comparison = session.comparison()) {
+        const auto& alignment = comparison->structure().alignment;
+        return { shown(alignment.a.label), shown(alignment.b.label) };
+    }
+    return {};
+}
+
 QString colouringCaption(const Session& session)
 {
+    if (!session.comparison()) {
+        return {};
+    }
     switch (session.colourBy()) {
     case ColourBy::Severity:
         return Words::tr("coloured by severity");
@@ -43,9 +59,13 @@ QString captionText(const Session& session, const QStringList& about)
 {
     const auto& comparison = session.comparison();
     QStringList parts;
-    if (comparison) {
-        const auto& structure = comparison->structure();
-        parts += QStringLiteral("A %1, B %2").arg(shown(structure.alignment.a.label), shown(structure.alignment.b.label));
+    if (const auto [a, b] = runNames(session); !a.isEmpty()) {
+        parts += QStringLiteral("A %1, B %2").arg(a, b);
+    }
+    if (session.logs()) {
+        parts += about;
+        parts += toleranceText(*session.logs());
+    } else if (comparison) {
         parts += Words::tr("step %1").arg(session.selection().step);
         parts += about;
         parts += floorText(*comparison);

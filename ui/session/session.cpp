@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/session/session.h"
 
+#include "core/compare/open_runs.h"
 #include "core/portable/portable.h"
 
 #include <algorithm>
@@ -11,42 +12,6 @@ namespace forkpoint::ui {
 namespace {
 
 const QString kLoadTag = QStringLiteral("compare");
-
-struct Sides {
-    align::Side a, b;
-    std::optional<align::Side> noise;
-};
-
-using Opened = std::function<void(const align::Side&, bool isReference)>;
-
-/// Opens both sides even if the first fails, so that the window can show what could be read.
-Result<Sides> openSides(const QString& reference, const QString& candidate, const QString& noise, const Opened& opened, Progress& progress,
-                        std::stop_token stop)
-{
-    auto a = align::openSide(reference.toStdString(), &progress, stop);
-    if (a) {
-        opened(*a, true);
-    }
-    auto b = align::openSide(candidate.toStdString(), &progress, stop);
-    if (b) {
-        opened(*b, false);
-    }
-    if (!a) {
-        return tl::unexpected(a.error());
-    }
-    if (!b) {
-        return tl::unexpected(b.error());
-    }
-    Sides sides { std::move(*a), std::move(*b), std::nullopt };
-    if (!noise.isEmpty()) {
-        auto n = align::openSide(noise.toStdString(), &progress, stop);
-        if (!n) {
-            return tl::unexpected(n.error());
-        }
-        sides.noise = std::move(*n);
-    }
-    return sides;
-}
 
 /// Hands every stage of the comparison to the UI thread.
 class StreamSink : public compare::Sink {
@@ -110,41 +75,52 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
         m_comparison = std::move(snapshot);
         emit resultsChanged();
     };
-    m_jobs.start<Result<compare::Snapshot>>(
+    m_jobs.start<Result<Compared>>(
         kLoadTag, candidate.isEmpty() ? tr("Opening") : tr("Comparing"), this,
-        [this, reference, candidate, noise, showSide, showStructure, showResults](Progress& progress, std::stop_token stop) -> Result<compare::Snapshot> {
+        [this, reference, candidate, noise, showSide, showStructure, showResults](Progress& progress, std::stop_token stop) -> Result<Compared> {
             const auto opened = [&](const align::Side& side, bool isReference) {
                 m_jobs.post(kLoadTag, stop, [showSide, side, isReference] { showSide(side, isReference); });
             };
             if (candidate.isEmpty()) {
                 auto loaded = portable::load(reference.toStdString());
-                if (loaded) {
-                    opened(loaded->structure().alignment.a, true);
-                    opened(loaded->structure().alignment.b, false);
-                    m_jobs.post(kLoadTag, stop, [showStructure, snapshot = *loaded] { showStructure(snapshot); });
+                if (!loaded) {
+                    return tl::unexpected(loaded.error());
                 }
-                return loaded;
+                opened(loaded->structure().alignment.a, true);
+                opened(loaded->structure().alignment.b, false);
+                m_jobs.post(kLoadTag, stop, [showStructure, snapshot = *loaded] { showStructure(snapshot); });
+                return std::move(*loaded);
             }
-            auto sides = openSides(reference, candidate, noise, opened, progress, stop);
-            if (!sides) {
-                return tl::unexpected(sides.error());
+            auto both = compare::openRuns({ reference.toStdString(), candidate.toStdString(), noise.toStdString() }, opened, &progress, stop);
+            if (!both) {
+                return tl::unexpected(both.error());
             }
+            if (auto* logs = std::get_if<curves::SeriesComparison>(&*both)) {
+                return std::make_shared<const curves::SeriesComparison>(std::move(*logs));
+            }
+            auto& runs = std::get<compare::OpenedRuns>(*both);
             compare::Options options;
-            options.noise = std::move(sides->noise);
+            options.noise = std::move(runs.noise);
             StreamSink sink(m_jobs, stop, showStructure, showResults);
-            return compare::compare(std::move(sides->a), std::move(sides->b), std::move(options), &sink, &progress, stop);
+            auto compared = compare::compare(std::move(runs.a), std::move(runs.b), std::move(options), &sink, &progress, stop);
+            return compared ? Result<Compared>(std::move(*compared)) : tl::unexpected(compared.error());
         },
-        [this](Result<compare::Snapshot> done) {
+        [this](Result<Compared> done) {
             if (!done) {
                 m_error = done.error();
                 setState(State::Failed);
                 return;
             }
-            m_comparison = std::move(*done);
             m_state = State::Ready;
-            const auto& verdict = m_comparison->outcome()->verdict;
-            if (!m_selection.pair && !m_stepChosen) { // what the verdict names, unless somebody looks elsewhere already
-                selectPair(verdict.fork ? verdict.fork->pair : verdict.closest);
+            if (auto* logs = std::get_if<Logs>(&*done)) {
+                m_logs = std::move(*logs);
+                emit structureChanged();
+            } else {
+                m_comparison = std::move(std::get<compare::Snapshot>(*done));
+                const auto& verdict = m_comparison->outcome()->verdict;
+                if (!m_selection.pair && !m_stepChosen) { // what the verdict names, unless somebody looks elsewhere already
+                    selectPair(verdict.fork ? verdict.fork->pair : verdict.closest);
+                }
             }
             emit verdictReady();
             emit stateChanged();
@@ -162,6 +138,7 @@ void Session::close()
 {
     m_jobs.cancel(kLoadTag);
     m_comparison.reset();
+    m_logs.reset();
     m_error.reset();
     m_sideA.reset();
     m_sideB.reset();
@@ -252,6 +229,43 @@ void Session::setColourBy(ColourBy colourBy)
         m_colourBy = colourBy;
         emit colourByChanged();
     }
+}
+
+void Session::selectCurve(const QString& name)
+{
+    if (name != m_curve) {
+        m_curve = name;
+        emit curveSelected();
+    }
+}
+
+std::vector<Session::Curve> Session::overlays() const
+{
+    std::vector<Curve> out;
+    if (m_logs) {
+        for (const auto& each : m_logs->overlays) {
+            out.emplace_back(m_logs, &each.curve);
+        }
+    } else if (m_comparison && m_comparison->outcome()) {
+        const auto owner = std::make_shared<const compare::Snapshot>(*m_comparison);
+        for (const auto& each : owner->outcome()->curves) {
+            out.emplace_back(owner, &each);
+        }
+    }
+    return out;
+}
+
+std::size_t Session::curveIndex() const
+{
+    const auto all = overlays();
+    const auto named = [&](const std::string& name) {
+        return std::find_if(all.begin(), all.end(), [&](const Curve& curve) { return curve->name == name; });
+    };
+    auto found = named(m_curve.toStdString());
+    if (found == all.end() && m_logs) {
+        found = named(m_logs->telling().curve.name);
+    }
+    return found == all.end() ? 0 : static_cast<std::size_t>(found - all.begin());
 }
 
 std::optional<std::size_t> Session::nextDivergence(int direction) const

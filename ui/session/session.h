@@ -4,13 +4,16 @@
 
 #include "core/base/result.h"
 #include "core/compare/compare.h"
+#include "core/curves/compare_series.h"
 #include "ui/jobs/job_runner.h"
 
 #include <QObject>
 #include <QString>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 namespace forkpoint::ui {
@@ -28,14 +31,14 @@ struct Selection {
     std::optional<std::vector<std::int64_t>> element; ///< pinned element of the pair's tensor
 };
 
-/// Two runs (and a noise run) being compared, and the shared selection. Lives on the UI thread.
+/// Two runs (and a noise run) being compared, or two logs, and the shared selection. Lives on the UI thread.
 class Session : public QObject {
     Q_OBJECT
 public:
     explicit Session(JobRunner& jobs, QObject* parent = nullptr);
 
-    /// Starts opening and comparing; replaces what is shown. Paths are RUN or RUN@RANK; `noise` may be empty. Without a candidate, `reference` is
-    /// a portable comparison, which is opened as it is.
+    /// Starts opening and comparing; replaces what is shown. Paths are RUN or RUN@RANK, tensors or logs; `noise` may be empty. Without a candidate,
+    /// `reference` is a portable comparison, which is opened as it is.
     void open(const QString& reference, const QString& candidate, const QString& noise = {});
     void swapSides(); ///< not of a portable comparison
     void close();
@@ -44,7 +47,14 @@ public:
     enum class State { Empty, Loading, Partial, Ready, Failed };
     State state() const { return m_state; }
     bool isPortable() const { return !m_reference.isEmpty() && m_candidate.isEmpty(); } ///< referencePath() is the file
-    const std::optional<compare::Snapshot>& comparison() const { return m_comparison; } ///< from the structure on
+    const std::optional<compare::Snapshot>& comparison() const { return m_comparison; } ///< from the structure on; none of logs
+
+    /// Two logs, in place of comparison(): null, or Ready. Shared, because workers prepare what views show of it.
+    using Logs = std::shared_ptr<const curves::SeriesComparison>;
+    const Logs& logs() const { return m_logs; }
+    /// Scalars of both sides, of whatever is open; empty until they are there. Each keeps alive what it points into.
+    using Curve = std::shared_ptr<const curves::Overlay>;
+    std::vector<Curve> overlays() const;
     const std::optional<Error>& error() const { return m_error; }                        ///< Failed: what, where, what next
     QString referencePath() const { return m_reference; }
     QString candidatePath() const { return m_candidate; }
@@ -55,6 +65,9 @@ public:
 
     const Selection& selection() const { return m_selection; }
     ColourBy colourBy() const { return m_colourBy; }
+    /// Index into overlays() of the scalar to look at: the one that was chosen by name, in the next runs too if they have it; else the one that the
+    /// verdict is about.
+    std::size_t curveIndex() const;
 
     // Requests. Each emits its signal only if something changes. Selecting a pair selects its step too.
     void selectPair(std::optional<std::size_t> pair);
@@ -63,6 +76,7 @@ public:
     void selectGate(std::optional<diagnose::Gate> gate);
     void pinElement(std::optional<std::vector<std::int64_t>> index);
     void setColourBy(ColourBy colourBy);
+    void selectCurve(const QString& name);
 
     /// The next (direction 1) or previous (-1) pair above the floor after the selected one, in execution order; nullopt if there is none.
     std::optional<std::size_t> nextDivergence(int direction) const;
@@ -74,7 +88,7 @@ public:
 signals:
     void stateChanged();
     void sideOpened();                                   ///< reference() or candidate() is there
-    void structureChanged();                             ///< a new comparison: all pairs pending, selection reset
+    void structureChanged();                             ///< a new comparison: all pairs pending, selection reset; or logs
     void resultsChanged();                               ///< comparison() has more results
     void verdictReady();
     void pairSelected();
@@ -83,8 +97,10 @@ signals:
     void gateSelected();
     void elementPinned();
     void colourByChanged();
+    void curveSelected();
 
 private:
+    using Compared = std::variant<compare::Snapshot, Logs>;
     void setState(State state);
 
     JobRunner& m_jobs;
@@ -96,6 +112,8 @@ private:
     Selection m_selection;
     bool m_stepChosen = false; ///< by somebody, since the runs were opened
     ColourBy m_colourBy = ColourBy::Severity;
+    Logs m_logs;
+    QString m_curve;
 };
 
 } // namespace forkpoint::ui

@@ -22,15 +22,16 @@ QString chooseRun(QWidget* parent, const QString& title, const QString& beside)
 {
     const QString folder = QFileInfo(beside).absolutePath();
     QMenu kinds(parent);
-    const auto* asFolder = kinds.addAction(Words::tr("Folder of a run or of tensor files…"));
-    const auto* asFile = kinds.addAction(Words::tr("ZIP archive of a run, or a file of tensors…"));
+    const auto* asFolder = kinds.addAction(Words::tr("Folder of a run, of tensor files or of logs…"));
+    const auto* asFile = kinds.addAction(Words::tr("File: an archive of a run, tensors, or a log…"));
     const auto* chosen = kinds.exec(QCursor::pos());
     if (chosen == asFolder) {
         return QFileDialog::getExistingDirectory(parent, title, folder);
     }
     if (chosen == asFile) {
         return QFileDialog::getOpenFileName(parent, title, folder,
-                                            Words::tr("Runs and tensors (*.zip *.pt *.pth *.safetensors *.npy *.npz);;All files (*)"));
+                                            Words::tr("Runs and tensors (*.zip *.pt *.pth *.safetensors *.npy *.npz);;"
+                                                      "Logs (*.csv *.tsv *.jsonl *.json *.log *.txt *tfevents*);;All files (*)"));
     }
     return {};
 }

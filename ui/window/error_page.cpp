@@ -35,7 +35,7 @@ QString titleOf(ErrorCode code)
     case ErrorCode::NotFound:
         return Words::tr("There is no such file or folder");
     case ErrorCode::NotABundle:
-        return Words::tr("This is not a bundle");
+        return Words::tr("This is nothing that can be compared");
     case ErrorCode::Unreadable:
         return Words::tr("The system refuses to read the bundle");
     case ErrorCode::Corrupt:
@@ -55,7 +55,7 @@ QString nextOf(ErrorCode code)
     case ErrorCode::NotFound:
         return Words::tr("Check the path, or choose the bundle again.");
     case ErrorCode::NotABundle:
-        return Words::tr("Choose the folder that the recorder wrote; it holds rank00000, rank00001 and so on.");
+        return Words::tr("Choose the folder that the recorder wrote (it holds rank00000, rank00001 and so on), files of tensors, or two logs.");
     case ErrorCode::Unreadable:
         return Words::tr("Check the permissions of the files and try again.");
     case ErrorCode::Corrupt:
@@ -103,7 +103,7 @@ QString portableNextOf(ErrorCode code)
 QString sideText(const QString& letter, const std::optional<align::Side>& side, const QString& path)
 {
     if (!side) {
-        return Words::tr("%1: nothing could be read of %2", "letter of the run, path").arg(letter, shown(path.toStdString()));
+        return Words::tr("%1: no run and no tensors could be read of %2", "letter of the run, path").arg(letter, shown(path.toStdString()));
     }
     std::size_t tensors = 0;
     for (const auto* rank : side->ranks) {

@@ -38,6 +38,10 @@ ThemeChoice themeOf(const Launch& request)
 /// Applies step and pair once the verdict is there; false if there is no such step or pair.
 bool applySelection(Session& session, const Launch& request)
 {
+    if (session.logs() && (request.step || !request.select.isEmpty())) {
+        complain(QStringLiteral("logs have no recorded steps and pairs: leave out --step and --select"));
+        return false;
+    }
     if (request.step) {
         const auto steps = session.steps();
         if (std::find(steps.begin(), steps.end(), *request.step) == steps.end()) {
@@ -59,7 +63,7 @@ bool applySelection(Session& session, const Launch& request)
     return true;
 }
 
-/// Takes the picture when the comparison is done and nothing works or paints any more.
+/// Takes the picture when the comparison is done, or has failed, and nothing works or paints any more.
 class Photographer : public QObject {
 public:
     Photographer(MainWindow& window, Session& session, QString path)
@@ -74,12 +78,6 @@ public:
 private:
     void look()
     {
-        if (m_session.state() == Session::State::Failed) {
-            m_timer.stop();
-            complain(shown(m_session.error()->text()));
-            QApplication::exit(statusOf(*m_session.error()));
-            return;
-        }
         m_quiet = m_session.state() != Session::State::Loading && !m_window.isBusy() ? m_quiet + 1 : 0;
         if (m_quiet < kQuietPolls) {
             return;
@@ -88,6 +86,11 @@ private:
         if (!m_window.picture().save(m_path, "PNG")) {
             complain(QStringLiteral("cannot write %1").arg(m_path));
             QApplication::exit(1);
+            return;
+        }
+        if (const auto& error = m_session.error()) { // the picture is of the page that explains it
+            complain(shown(error->text()));
+            QApplication::exit(statusOf(*error));
             return;
         }
         QApplication::exit(kSuccess);

@@ -20,7 +20,7 @@ struct Launch {
     QString sample;
     std::optional<int> step;
     QString select;     ///< pair id
-    QString screenshot; ///< PNG to write; empty: a window for people
+    QString screenshot; ///< PNG to write, of the window or of the page that says what is wrong; empty: a window for people
     ShownPanel panel = ShownPanel::All;
     QSize size;
     std::optional<ThemeChoice> theme;

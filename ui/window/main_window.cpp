@@ -6,6 +6,7 @@
 #include "ui/graph/graph_view.h"
 #include "ui/heatmap/heatmap_view.h"
 #include "ui/models/caption.h"
+#include "ui/models/log_words.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/text_table.h"
 #include "ui/models/verdict_words.h"
@@ -18,6 +19,7 @@
 #include "ui/window/findings_panel.h"
 #include "ui/window/gate_strip.h"
 #include "ui/window/language.h"
+#include "ui/window/log_panel.h"
 #include "ui/window/open_dialog.h"
 #include "ui/window/pair_panel.h"
 #include "ui/window/start_screen.h"
@@ -151,8 +153,11 @@ void MainWindow::followSession()
         refreshPage();
         if (m_session.comparison()) {
             m_pairs->table()->setFocus(); // the list was hidden while it was empty
+        } else if (m_session.logs()) {
+            m_curves->setFocus();
         }
     }, Qt::QueuedConnection);
+    connect(&m_session, &Session::structureChanged, this, &MainWindow::arrangePanels);
     for (const auto signal : { &Session::pairSelected, &Session::stepSelected, &Session::gateSelected, &Session::verdictReady, &Session::resultsChanged }) {
         connect(&m_session, signal, this, &MainWindow::refreshActions);
     }
@@ -177,8 +182,9 @@ void MainWindow::buildWorkspace()
     rows->addWidget(m_gates);
 
     m_columns = splitter(Qt::Horizontal);
-    m_left = new QWidget;
-    auto* left = new QVBoxLayout(m_left);
+    m_left = new QStackedWidget;
+    auto* lists = new QWidget;
+    auto* left = new QVBoxLayout(lists);
     left->setContentsMargins(0, 0, 0, 0);
     left->setSpacing(0);
     m_findings = new FindingsPanel(m_session);
@@ -186,6 +192,9 @@ void MainWindow::buildWorkspace()
     left->addWidget(m_findings);
     left->addWidget(rule());
     left->addWidget(m_pairs, 1);
+    m_logs = new LogPanel(m_session);
+    m_left->addWidget(lists);
+    m_left->addWidget(m_logs);
     m_left->setMinimumWidth(230);
 
     m_middle = splitter(Qt::Vertical);
@@ -414,9 +423,9 @@ RunPair MainWindow::openRunPaths() const
 
 void MainWindow::openSide(RunChip::Role role)
 {
-    const QString title = role == RunChip::Role::Reference ? tr("Bundle of the reference run")
-        : role == RunChip::Role::Candidate                 ? tr("Bundle of the candidate run")
-                                                           : tr("Bundle of the repeated reference run");
+    const QString title = role == RunChip::Role::Reference ? tr("The reference run")
+        : role == RunChip::Role::Candidate                 ? tr("The candidate run")
+                                                           : tr("The repeated reference run");
     const QString path = chooseRun(this, title, m_session.referencePath());
     if (!path.isEmpty()) {
         openOneSide(role, path);
@@ -441,14 +450,24 @@ void MainWindow::openOneSide(RunChip::Role role, const QString& path)
 void MainWindow::showPanel(ShownPanel panel)
 {
     m_shown = panel;
-    const bool all = panel == ShownPanel::All;
+    arrangePanels();
+}
+
+/// Shows what was asked for of what there is: logs have a list of curves and the curves.
+void MainWindow::arrangePanels()
+{
+    const bool logs = m_session.logs() != nullptr;
+    const bool all = m_shown == ShownPanel::All || (logs && m_shown != ShownPanel::Curves);
+    const auto panel = logs ? ShownPanel::Curves : m_shown;
+    m_gates->setVisible(!logs);
+    m_left->setCurrentIndex(logs ? 1 : 0);
     m_left->setVisible(all);
-    m_right->setVisible(all || panel == ShownPanel::Heatmap);
+    m_right->setVisible(!logs && (all || panel == ShownPanel::Heatmap));
     m_details->setVisible(all);
     m_middle->setVisible(panel != ShownPanel::Heatmap);
-    m_graph->setVisible(all || panel == ShownPanel::Graph);
+    m_graph->setVisible(!logs && (all || panel == ShownPanel::Graph));
     m_tabs->setVisible(panel != ShownPanel::Graph);
-    m_tabs->tabBar()->setVisible(all);
+    m_tabs->tabBar()->setVisible(!logs && all);
     if (panel == ShownPanel::Curves) {
         m_tabs->setCurrentWidget(m_curves);
     } else if (panel == ShownPanel::Pairs) {
@@ -460,16 +479,24 @@ void MainWindow::showPanel(ShownPanel panel)
         static const std::map<ShownPanel, QString> names { { ShownPanel::All, QStringLiteral("view-all") }, { ShownPanel::Graph, QStringLiteral("view-graph") },
             { ShownPanel::Heatmap, QStringLiteral("view-heatmap") }, { ShownPanel::Curves, QStringLiteral("view-curves") },
             { ShownPanel::Pairs, QStringLiteral("view-pairs") }, { ShownPanel::Context, QStringLiteral("view-context") } };
-        shownAction->setChecked(shownAction->objectName() == names.at(panel));
+        shownAction->setChecked(shownAction->objectName() == names.at(all ? ShownPanel::All : panel));
     }
+    spreadColumns();
 }
 
 bool MainWindow::isBusy() const { return m_session.jobs().running() > 0 || m_graph->isBusy() || m_curves->isBusy() || m_heatmap->isBusy(); }
 
-QImage MainWindow::picture() { return withCaption(grab().toImage(), captionText(m_session, { pairCaption(m_session), colouringCaption(m_session) })); }
+QImage MainWindow::picture()
+{
+    const QStringList about = m_session.logs() ? QStringList { m_curves->scalar() } : QStringList { pairCaption(m_session), colouringCaption(m_session) };
+    return withCaption(grab().toImage(), captionText(m_session, about));
+}
 
 QString MainWindow::summary() const
 {
+    if (m_session.logs()) {
+        return logsSummary(*m_session.logs());
+    }
     const auto& comparison = m_session.comparison();
     return comparison ? summaryText(*comparison, m_session.selection().pair) : QString();
 }
@@ -490,9 +517,8 @@ void MainWindow::refreshPage()
         m_pages->setCurrentWidget(page);
         (page == m_workspace ? static_cast<QWidget*>(m_pairs->table()) : page)->setFocus();
     }
-    const auto& comparison = m_session.comparison();
-    setWindowTitle(comparison ? tr("%1 against %2 - Forkpoint").arg(shown(comparison->structure().alignment.a.label), shown(comparison->structure().alignment.b.label))
-                              : QStringLiteral("Forkpoint"));
+    const auto [a, b] = runNames(m_session);
+    setWindowTitle(a.isEmpty() ? QStringLiteral("Forkpoint") : tr("%1 against %2 - Forkpoint").arg(a, b));
 }
 
 void MainWindow::refreshActions()
@@ -507,7 +533,8 @@ void MainWindow::refreshActions()
     const auto steps = m_session.steps();
     enable("swap", open && !m_session.isPortable());
     enable("close", open);
-    enable("copy-summary", comparison.has_value());
+    const bool logs = m_session.logs() != nullptr;
+    enable("copy-summary", comparison || logs);
     enable("next-divergence", m_session.nextDivergence(1).has_value());
     enable("previous-divergence", m_session.nextDivergence(-1).has_value());
     enable("fork", outcome && outcome->verdict.fork);
@@ -515,6 +542,9 @@ void MainWindow::refreshActions()
     enable("previous-step", !steps.empty() && m_session.selection().step > steps.front());
     enable("all-gates", m_session.selection().gate.has_value());
     enable("filter", comparison.has_value());
+    for (const auto* view : { "view-graph", "view-heatmap", "view-pairs", "view-context" }) {
+        enable(view, !logs);
+    }
 }
 
 void MainWindow::applyChosenTheme(ThemeChoice theme)
@@ -621,7 +651,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {
-    if (m_look.remember && m_shown == ShownPanel::All) {
+    if (m_look.remember && m_shown == ShownPanel::All && !m_session.logs()) {
         saveLayout();
     }
     m_session.jobs().cancelAll();
@@ -632,7 +662,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
 void MainWindow::spreadColumns()
 {
     if (!m_columnsMoved) {
-        const int left = std::clamp(width() / 5, 250, 400), right = std::clamp(width() * 3 / 10, 340, 560);
+        const int left = m_session.logs() ? std::clamp(width() * 3 / 10, 320, 480) : std::clamp(width() / 5, 250, 400);
+        const int right = std::clamp(width() * 3 / 10, 340, 560);
         m_columns->setSizes({ left, width() - left - right, right });
     }
 }

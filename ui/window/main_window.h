@@ -29,6 +29,7 @@ class FindingsPanel;
 class GateStrip;
 class GraphView;
 class HeatmapView;
+class LogPanel;
 class PairPanel;
 class StartScreen;
 class StatusLine;
@@ -37,7 +38,7 @@ class VerdictBar;
 /// Which part of the workspace fills the window.
 enum class ShownPanel { All, Graph, Heatmap, Curves, Pairs, Context };
 
-/// The window: what is compared on top, the verdict, the gates, and the views below, which share one selection.
+/// The window: what is compared on top, the verdict, the gates, and the views below, which share one selection. Of two logs: list and curves.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
@@ -52,7 +53,7 @@ public:
 
     void openRuns(const RunPair& runs);
     bool openSample(const QString& name); ///< false: there is none of that name
-    void showPanel(ShownPanel panel);
+    void showPanel(ShownPanel panel);      ///< of logs there is only All (list and curves) and Curves
     bool isBusy() const;                   ///< a job runs, or a view has not painted its result yet
     QImage picture();                      ///< of the window, with its caption
     QString summary() const;               ///< what "Copy summary" copies
@@ -65,6 +66,7 @@ public:
     GateStrip* gates() const { return m_gates; }
     PairPanel* pairs() const { return m_pairs; }
     PairPanel* allPairs() const { return m_allPairs; }
+    LogPanel* logs() const { return m_logs; }
     FindingsPanel* findings() const { return m_findings; }
     DetailsPanel* details() const { return m_details; }
     ContextView* context() const { return m_context; }
@@ -103,6 +105,7 @@ private:
     std::vector<std::pair<QWidget*, QString>> views() const; ///< that have keys of their own
     void showShortcuts();
     void showAbout();
+    void arrangePanels();
     void spreadColumns();
     void saveLayout();
     void restoreLayout();
@@ -117,7 +120,8 @@ private:
     RunBar* m_runBar = nullptr;
     VerdictBar* m_verdict = nullptr;
     GateStrip* m_gates = nullptr;
-    QWidget* m_left = nullptr;
+    QStackedWidget* m_left = nullptr; ///< findings and pairs; of logs the list of curves
+    LogPanel* m_logs = nullptr;
     QSplitter *m_columns = nullptr, *m_middle = nullptr, *m_right = nullptr;
     FindingsPanel* m_findings = nullptr;
     PairPanel *m_pairs = nullptr, *m_allPairs = nullptr;

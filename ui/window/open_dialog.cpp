@@ -25,7 +25,7 @@ OpenDialog::OpenDialog(const RunPair& start, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setSpacing(10);
     auto* text = wrappedLabel(this, true);
-    text->setText(tr("A is the run you trust. Every difference is shown as B − A. RUN@1 takes rank 1 of a run alone."));
+    text->setText(tr("A is the run you trust. Every difference is shown as B − A. RUN@1 takes rank 1 of a run alone. Tensors and logs of both runs open too."));
     layout->addWidget(text);
     auto* grid = new QGridLayout;
     grid->setHorizontalSpacing(8);
@@ -70,7 +70,7 @@ QLineEdit* OpenDialog::addRow(QGridLayout* grid, int row, const QString& letter,
     browse->setText(tr("Browse…"));
     browse->setFocusPolicy(Qt::StrongFocus);
     connect(browse, &QToolButton::clicked, this, [this, box, role] {
-        const QString chosen = chooseRun(this, tr("Bundle: %1").arg(role), box->text());
+        const QString chosen = chooseRun(this, tr("Choose: %1").arg(role), box->text());
         if (!chosen.isEmpty()) {
             box->setText(chosen);
         }

@@ -128,6 +128,7 @@ RunBar::RunBar(Session& session, QWidget* parent)
     , m_step(new QComboBox)
     , m_lane(new QComboBox)
     , m_colour(new QComboBox)
+    , m_shownControls(new QWidget)
 {
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(10, 6, 10, 6);
@@ -159,16 +160,20 @@ RunBar::RunBar(Session& session, QWidget* parent)
         box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
         box->setMinimumContentsLength(box == m_step ? 3 : 7);
     }
-    layout->addWidget(caption(tr("step"), m_step));
-    layout->addWidget(m_previous);
-    layout->addWidget(m_step);
-    layout->addWidget(m_next);
-    layout->addSpacing(6);
-    layout->addWidget(caption(tr("rank"), m_lane));
-    layout->addWidget(m_lane);
-    layout->addSpacing(6);
-    layout->addWidget(caption(tr("colour by"), m_colour));
-    layout->addWidget(m_colour);
+    auto* controls = new QHBoxLayout(m_shownControls);
+    controls->setContentsMargins(0, 0, 0, 0);
+    controls->setSpacing(8);
+    controls->addWidget(caption(tr("step"), m_step));
+    controls->addWidget(m_previous);
+    controls->addWidget(m_step);
+    controls->addWidget(m_next);
+    controls->addSpacing(6);
+    controls->addWidget(caption(tr("rank"), m_lane));
+    controls->addWidget(m_lane);
+    controls->addSpacing(6);
+    controls->addWidget(caption(tr("colour by"), m_colour));
+    controls->addWidget(m_colour);
+    layout->addWidget(m_shownControls);
 
     for (auto* chip : { m_a, m_b, m_noise }) {
         connect(chip, &RunChip::clicked, this, [this, chip] { showMenu(chip); });
@@ -194,12 +199,17 @@ RunBar::RunBar(Session& session, QWidget* parent)
 
 RunChip* RunBar::chip(RunChip::Role role) const { return role == RunChip::Role::Reference ? m_a : role == RunChip::Role::Candidate ? m_b : m_noise; }
 
-/// Where there is little room, the chip that says "none" goes first.
+/// Where there is little room, the chip that says "none" goes first. Logs have no noise run.
+void RunBar::refreshNoise()
+{
+    constexpr int kRoomy = 1040;
+    m_noise->setVisible(!m_session.logs() && (width() >= kRoomy || !m_session.noisePath().isEmpty()));
+}
+
 void RunBar::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    constexpr int kRoomy = 1040;
-    m_noise->setVisible(width() >= kRoomy || !m_session.noisePath().isEmpty());
+    refreshNoise();
 }
 
 void RunBar::goToStep(int direction)
@@ -220,7 +230,13 @@ void RunBar::refreshRuns()
         }
     };
     const auto& comparison = m_session.comparison();
-    if (comparison && comparison->structure().kept) {
+    const auto& logs = m_session.logs();
+    m_shownControls->setVisible(!logs);
+    refreshNoise();
+    if (logs) {
+        m_a->setRun(shown(logs->a.name), QString::fromStdString(logs->a.format), m_session.referencePath());
+        m_b->setRun(shown(logs->b.name), QString::fromStdString(logs->b.format), m_session.candidatePath());
+    } else if (comparison && comparison->structure().kept) {
         const auto& from = comparison->structure().kept->provenance();
         const auto path = [this](const compare::Origin& origin) {
             return tr("%1, in the portable comparison %2").arg(QString::fromStdString(origin.path.empty() ? origin.label : origin.path), m_session.referencePath());

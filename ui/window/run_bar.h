@@ -57,6 +57,7 @@ protected:
 
 private:
     void refreshRuns();
+    void refreshNoise();
     void refreshSteps();
     void refreshLanes();
     void showMenu(RunChip* chip);
@@ -65,6 +66,7 @@ private:
     RunChip *m_a, *m_b, *m_noise;
     QToolButton *m_swap, *m_previous, *m_next;
     QComboBox *m_step, *m_lane, *m_colour;
+    QWidget* m_shownControls; ///< step, rank, colour: of what was recorded
 };
 
 } // namespace forkpoint::ui

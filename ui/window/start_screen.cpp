@@ -152,7 +152,7 @@ void DropZone::paintEvent(QPaintEvent*)
     painter.drawText(line, Qt::AlignVCenter, m_reference ? tr("reference") : tr("candidate"));
     const QRect rest(box.left(), line.bottom() + 6, box.width(), box.bottom() - line.bottom() - 6);
     if (m_path.isEmpty()) {
-        painter.drawText(rest, Qt::AlignTop | Qt::TextWordWrap, tr("Drop a bundle here, or click to choose its folder."));
+        painter.drawText(rest, Qt::AlignTop | Qt::TextWordWrap, tr("Drop a run, tensors or a log here, or click to choose."));
         return;
     }
     painter.setPen(theme.text);
@@ -227,7 +227,7 @@ StartScreen::StartScreen(QWidget* parent)
     title->setFont(large);
     column->addWidget(title);
     auto* subtitle = wrappedLabel(nullptr, true);
-    subtitle->setText(tr("Two runs of the same training should agree and do not. Open what was recorded of both."));
+    subtitle->setText(tr("Two runs of the same training should agree and do not. Open what was recorded or logged of both."));
     column->addWidget(subtitle);
     column->addSpacing(8);
 
@@ -355,7 +355,7 @@ void StartScreen::setSide(bool reference, const QString& path)
 
 void StartScreen::choose(bool reference)
 {
-    const QString path = chooseRun(this, reference ? tr("Bundle of the reference run") : tr("Bundle of the candidate run"), zone(!reference)->path());
+    const QString path = chooseRun(this, reference ? tr("The reference run") : tr("The candidate run"), zone(!reference)->path());
     if (!path.isEmpty()) {
         setSide(reference, path);
     }

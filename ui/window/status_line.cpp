@@ -3,6 +3,7 @@
 #include "ui/window/status_line.h"
 
 #include "core/compare/pair_counts.h"
+#include "ui/models/log_words.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
@@ -140,6 +141,11 @@ void StatusLine::showJob(bool show)
 void StatusLine::refresh()
 {
     const auto& comparison = m_session.comparison();
+    if (const auto& logs = m_session.logs()) {
+        m_compared->setText(commonCurvesText(*logs));
+        m_floor->setText(QStringLiteral("    ") + toleranceText(*logs));
+        return;
+    }
     if (!comparison) {
         m_compared->clear();
         m_floor->clear();

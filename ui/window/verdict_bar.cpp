@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/verdict_bar.h"
 
+#include "ui/models/log_words.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
@@ -105,8 +106,8 @@ void VerdictBar::refresh()
         detail = m_session.error() ? shown(m_session.error()->text()) : QString();
         break;
     case Session::State::Ready:
-        headline = verdictHeadline(*comparison);
-        detail = verdictDetail(*comparison);
+        headline = m_session.logs() ? logsHeadline(*m_session.logs()) : verdictHeadline(*comparison);
+        detail = m_session.logs() ? logsDetail(*m_session.logs()) : verdictDetail(*comparison);
         break;
     }
     m_headline->setText(headline);
@@ -122,8 +123,7 @@ void VerdictBar::recolour()
     auto severity = Severity::Unmatched;
     m_background = theme.panel;
     if (m_session.state() == Session::State::Ready) {
-        const auto& verdict = m_session.comparison()->outcome()->verdict;
-        severity = verdict.severity;
+        severity = m_session.logs() ? severityOf(*m_session.logs()) : m_session.comparison()->outcome()->verdict.severity;
         m_background = severity == Severity::Drift ? theme.verdictWarn
             : diagnose::isAboveFloor(severity)     ? theme.verdictBad
             : severity == Severity::Unmatched      ? theme.verdictWarn

@@ -12,7 +12,7 @@ class QToolButton;
 
 namespace forkpoint::ui {
 
-/// The verdict in a sentence with the numbers behind it; while comparing, how far that is; after a failure, what is wrong and what next.
+/// The verdict of a comparison, or what two logs come to, in a sentence with the numbers behind it; while comparing, how far that is; after a failure, what is wrong and what next.
 class VerdictBar : public QWidget {
     Q_OBJECT
 public:

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/import/series.h"
 #include "core/curves/series_overlay.h"
+#include "core/import/binary_kind.h"
 #include "tests/core/bundle/bundle_files.h"
+#include "tests/core/import/made_files.h"
 
 #include <algorithm>
 #include <cmath>
@@ -189,6 +191,70 @@ TEST(Series, ErrorsListWhatIsRead)
     const auto missing = openSeries(folder.path() / "none");
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
+}
+
+TEST(Series, BinaryIsRefusedByName)
+{
+    using namespace std::string_literals;
+    const fs::path plain = fs::path(FORKPOINT_TEST_DATA) / "plain", hand = fs::path(FORKPOINT_TEST_DATA) / "hand.forkpoint";
+    std::string noise;
+    for (std::uint32_t state = 1, i = 0; i < 5000; ++i) {
+        state = state * 1664525u + 1013904223u;
+        noise += static_cast<char>(state >> 24);
+    }
+    // A log that goes on behind: the beginning decides, and nothing of it is read as text.
+    const std::string log = "step 1 loss 2.5\nstep 2 loss 2.25\n";
+    const std::vector<std::pair<std::string, std::string>> files {
+        { std::string(kPortableMagic) + log, "a portable comparison" },
+        { readText(plain / "checkpoint_A_single/model.pt"), "a ZIP archive or a file of torch.save" },
+        { readText(plain / "checkpoint_A_single/legacy_model.pt"), "a file of tensors" },
+        { readText(plain / "dcp_hf/shard-00001-model-00001-of-00001.safetensors"), "a file of tensors" },
+        { test::zipOf({ { "log.txt", log } }), "a ZIP archive or a file of torch.save" },
+        { "\x80\x04\x95" + log, "a pickle" },
+        { "\x1f\x8b\x08" + log, "a gzip file" },
+        { "\x28\xb5\x2f\xfd" + log, "a zstd file" },
+        { "BZh9" + log, "a bzip2 file" },
+        { "\xfd" "7zXZ\0"s + log, "an xz file" },
+        { "\x89PNG\r\n\x1a\n" + log, "a PNG picture" },
+        { "\xff\xd8\xff\xe0" + log, "a JPEG picture" },
+        { "%PDF-1.7\n" + log, "a PDF document" },
+        { "SQLite format 3\0"s + log, "an SQLite database" },
+        { "\x7f" "ELF" + log, "a program or library" },
+        { "\x89HDF\r\n" + log, "an HDF5 file" },
+        { "PAR1" + log, "a Parquet file" },
+        { "\xff\xfes\0t\0e\0p\0"s, "UTF-16 text" },
+        { readText(hand / "rank00000/tensors-0000.bin"), "binary data" },
+        { noise, "binary data" },
+        { log + '\0' + log, "binary data" },
+        { "\x01\x02\x03 loss 2.5\n", "binary data" },
+    };
+    TempFolder folder;
+    for (const auto& [content, name] : files) {
+        writeText(folder.path() / "file.csv", content);
+        const auto refused = openSeries(folder.path() / "file.csv");
+        ASSERT_FALSE(refused) << name;
+        EXPECT_EQ(refused.error().code, ErrorCode::NotABundle) << name;
+        EXPECT_TRUE(refused.error().message.starts_with("is " + name + ", no log. Read are CSV")) << name << ": " << refused.error().message;
+    }
+    // What a terminal or another language writes is text.
+    for (const std::string& text : { "\x1b[1m\x1b[32mstep 1\x1b[0m loss 2.5\n"s, "\r\a\bstep 1 loss 2.5\f\n"s, "Schritt \xfc step 1 loss 2.5\n"s,
+                                     "\xe6\xad\xa5 step 1 loss 2.5\n"s, "\xef\xbb\xbfstep,loss\n1,2.5\n"s }) {
+        writeText(folder.path() / "log.txt", text);
+        EXPECT_EQ(opened(folder.path() / "log.txt").series.at("loss").values.at(1), 2.5);
+    }
+}
+
+TEST(Series, AnArchiveOfARunIsARun)
+{
+    const auto archive = openSeries(fs::path(FORKPOINT_TEST_DATA) / "archives/hand.forkpoint.zip");
+    const auto folder = openSeries(fs::path(FORKPOINT_TEST_DATA) / "hand.forkpoint");
+    ASSERT_TRUE(archive) << archive.error().text();
+    ASSERT_TRUE(folder) << folder.error().text();
+    EXPECT_EQ(archive->format, "recorded run");
+    ASSERT_EQ(archive->series.size(), folder->series.size());
+    for (const auto& [name, series] : folder->series) {
+        EXPECT_EQ(archive->series.at(name).values, series.values) << name;
+    }
 }
 
 TEST(SeriesOverlay, FindsWhereCurvesPart)
