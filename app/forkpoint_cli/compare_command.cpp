@@ -4,6 +4,7 @@
 #include "app/forkpoint_cli/console.h"
 #include "core/align/side.h"
 #include "core/compare/compare.h"
+#include "core/compare/open_runs.h"
 #include "core/compare/pair_counts.h"
 #include "core/metrics/backend.h"
 #include "core/portable/portable.h"
@@ -79,22 +80,19 @@ Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& prog
             return tl::unexpected(selected.error());
         }
     }
-    const import::OpenOptions files { arguments.pattern };
-    auto sides = align::openSides(arguments.a, arguments.b, &progress, {}, files);
-    if (!sides) {
-        return tl::unexpected(sides.error());
+    auto opened = compare::openRuns({ arguments.a, arguments.b, arguments.noise, { arguments.pattern } }, {}, &progress);
+    if (!opened) {
+        return tl::unexpected(opened.error());
+    }
+    auto* runs = std::get_if<compare::OpenedRuns>(&*opened);
+    if (!runs) {
+        return fail(ErrorCode::Usage, "these are logs and hold no tensors: forkpoint-cli curves lays them over each other");
     }
     compare::Options options;
     options.align = std::move(*aligning);
     options.measurer = { arguments.readAll, arguments.percentiles };
-    if (!arguments.noise.empty()) {
-        auto noise = align::openSide(arguments.noise, &progress, {}, files);
-        if (!noise) {
-            return tl::unexpected(noise.error());
-        }
-        options.noise = std::move(*noise);
-    }
-    return compare::compare(std::move(sides->first), std::move(sides->second), std::move(options), nullptr, &progress);
+    options.noise = std::move(runs->noise);
+    return compare::compare(std::move(runs->a), std::move(runs->b), std::move(options), nullptr, &progress);
 }
 
 /// A comparison that was written with -o: the runs need not be there, and nothing can be measured again.

@@ -5,8 +5,6 @@
 #include "core/import/run_name.h"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/parallel_invoke.h>
-#include <optional>
 
 namespace forkpoint::align {
 
@@ -45,20 +43,6 @@ Result<Side> openSide(std::string_view text, Progress* progress, std::stop_token
         return tl::unexpected(bundle.error());
     }
     return name->rank ? Side::oneRank(std::move(*bundle), *name->rank) : Result<Side>(Side::whole(std::move(*bundle)));
-}
-
-Result<std::pair<Side, Side>> openSides(std::string_view reference, std::string_view candidate, Progress* progress, std::stop_token stop,
-                                        const import::OpenOptions& options)
-{
-    std::optional<Result<Side>> a, b;
-    oneapi::tbb::parallel_invoke([&] { a = openSide(reference, progress, stop, options); }, [&] { b = openSide(candidate, progress, stop, options); });
-    if (!*a) {
-        return tl::unexpected(a->error());
-    }
-    if (!*b) {
-        return tl::unexpected(b->error());
-    }
-    return std::pair(std::move(**a), std::move(**b));
 }
 
 } // namespace forkpoint::align

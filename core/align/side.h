@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace forkpoint::align {
@@ -27,9 +26,5 @@ struct Side {
 /// Opens RUN or RUN@RANK, where RUN is whatever import::openRun opens. A path that exists with its '@', as it stands or with the suffix of a
 /// bundle, wins over a rank.
 Result<Side> openSide(std::string_view text, Progress* progress = nullptr, std::stop_token stop = {}, const import::OpenOptions& options = {});
-
-/// Opens both sides at a time, since listing folders and naming tensors keep one processor busy. The reference's error comes first.
-Result<std::pair<Side, Side>> openSides(std::string_view reference, std::string_view candidate, Progress* progress = nullptr, std::stop_token stop = {},
-                                        const import::OpenOptions& options = {});
 
 } // namespace forkpoint::align

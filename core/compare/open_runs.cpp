@@ -4,6 +4,7 @@
 
 #include <array>
 #include <fmt/format.h>
+#include <oneapi/tbb/parallel_invoke.h>
 
 namespace forkpoint::compare {
 
@@ -12,7 +13,7 @@ namespace {
 /// One side, tried as a run or tensors first and as a log where that may help.
 struct Tried {
     const std::string& name;
-    Result<align::Side> run;
+    Result<align::Side> run = fail(ErrorCode::NotABundle, {});
     Result<import::SeriesFile> log = fail(ErrorCode::NotABundle, {});
 };
 
@@ -63,13 +64,15 @@ Result<Opened> openRuns(const RunNames& names, const std::function<void(const al
                         const std::stop_token& stop)
 {
     const auto open = [&](const std::string& name, bool isReference) {
-        auto side = align::openSide(name, progress, stop);
+        auto side = align::openSide(name, progress, stop, names.files);
         if (side && opened) {
             opened(*side, isReference);
         }
         return side;
     };
-    std::array<Tried, 2> sides { { { names.a, open(names.a, true) }, { names.b, open(names.b, false) } } };
+    std::array<Tried, 2> sides { { { names.a }, { names.b } } };
+    // Listing folders and naming tensors keep one processor busy for each.
+    oneapi::tbb::parallel_invoke([&] { sides[0].run = open(names.a, true); }, [&] { sides[1].run = open(names.b, false); });
     for (const auto& side : sides) {
         if (!side.run && !isSomethingElse(side.run)) {
             return tl::unexpected(side.run.error());
@@ -80,7 +83,7 @@ Result<Opened> openRuns(const RunNames& names, const std::function<void(const al
     }
     OpenedRuns runs { std::move(*sides[0].run), std::move(*sides[1].run), std::nullopt };
     if (!names.noise.empty()) {
-        auto noise = align::openSide(names.noise, progress, stop);
+        auto noise = align::openSide(names.noise, progress, stop, names.files);
         if (!noise) {
             return tl::unexpected(noise.error());
         }

@@ -16,6 +16,7 @@ namespace forkpoint::compare {
 struct RunNames {
     std::string a, b;
     std::string noise; ///< the reference recorded again; empty: none
+    import::OpenOptions files = {};
 };
 
 /// Runs or tensors, ready for compare().
@@ -26,8 +27,8 @@ struct OpenedRuns {
 
 using Opened = std::variant<OpenedRuns, curves::SeriesComparison>;
 
-/// Opens both sides, by their content: as runs or tensors if both are, else both as logs (one of them may be a recorded run). `opened` is told of
-/// each side that is a run, also where the other one fails. Fails as align::openSide or import::openSeries does for the side at fault; NotABundle if
+/// Opens both sides at a time, by their content: as runs or tensors if both are, else both as logs (one of them may be a recorded run). `opened` is told of
+/// each side that is a run, also where the other one fails, from any thread. Fails as align::openSide or import::openSeries does for the side at fault; NotABundle if
 /// a side is neither (says why not either); Usage for a log against tensors, and for a noise run beside logs.
 Result<Opened> openRuns(const RunNames& names, const std::function<void(const align::Side&, bool isReference)>& opened = {}, Progress* progress = nullptr,
                         const std::stop_token& stop = {});
