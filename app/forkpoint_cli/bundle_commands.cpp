@@ -52,11 +52,11 @@ std::string mergedText(const bundle::Merged& merged)
                        bundle::rangesText(merged.ranks), merged.worldSize, parts, merged.parts.size() > kNamed ? "; ..." : "", sizeText(merged.bytes));
 }
 
-int mergeBundles(const MergeArguments& arguments)
+int joinBundles(const MergeArguments& arguments)
 {
     const auto merged = [&] {
         ConsoleProgress progress; // gone from the terminal before anything is printed
-        return bundle::merge(arguments.out, { arguments.inputs.begin(), arguments.inputs.end() }, { arguments.overwrite }, &progress);
+        return bundle::mergeBundles(arguments.out, { arguments.inputs.begin(), arguments.inputs.end() }, { arguments.overwrite }, &progress);
     }();
     if (!merged) {
         return failed(merged.error());
@@ -128,7 +128,7 @@ void addMerge(CLI::App& app, Run& run)
     command->add_flag("--overwrite", arguments->overwrite, "replace the bundle that lies at OUT");
     command->footer("The inputs stay as they are. Ranks that are missing are said; the result is a valid bundle all the same, and OUT appears when it is complete.\n"
                     "Compare and the window also read a folder that holds the parts, without merging.");
-    command->callback([arguments, &run] { run = [arguments] { return mergeBundles(*arguments); }; });
+    command->callback([arguments, &run] { run = [arguments] { return joinBundles(*arguments); }; });
 }
 
 } // namespace forkpoint::cli

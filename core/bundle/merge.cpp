@@ -313,7 +313,7 @@ Result<Merged> mergeParts(const fs::path& target, const std::vector<Part>& parts
 
 } // namespace
 
-Result<Merged> merge(const fs::path& out, const std::vector<fs::path>& inputs, const MergeOptions& options, Progress* progress, std::stop_token stop)
+Result<Merged> mergeBundles(const fs::path& out, const std::vector<fs::path>& inputs, const MergeOptions& options, Progress* progress, std::stop_token stop)
 {
     try {
         const Result<fs::path> target = targetOf(out, options.overwrite);

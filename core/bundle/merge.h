@@ -40,7 +40,7 @@ struct Merged {
 /// Fails with Usage if two inputs have the same rank, are of different launches or do not say of which, or an input is one rank's folder;
 /// Corrupt if something would be lost: a rank that the reader would not read, a link; Exists if something lies at `out` and is not to be
 /// replaced, or is no bundle; WriteFailed; Cancelled; or as Bundle::open does. Then nothing has changed.
-Result<Merged> merge(const std::filesystem::path& out, const std::vector<std::filesystem::path>& inputs, const MergeOptions& options = {},
-                     Progress* progress = nullptr, std::stop_token stop = {});
+Result<Merged> mergeBundles(const std::filesystem::path& out, const std::vector<std::filesystem::path>& inputs, const MergeOptions& options = {},
+                            Progress* progress = nullptr, std::stop_token stop = {});
 
 } // namespace forkpoint::bundle

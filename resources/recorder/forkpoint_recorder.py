@@ -809,12 +809,11 @@ def checksum_of(tensor):
     aligned = flat.numel() * flat.element_size() % 8 == 0 and flat.storage_offset() * flat.element_size() % 8 == 0
     words = flat.view(torch.int64) if aligned else words_of(flat)
     whole, sums = words.numel() // 1024 * 1024, []
-    if not whole:
-        return hash(bytes(bytes_of(words.cpu())))
-    for block in words[:whole].split(BLOCK):
+    for block in words[:whole].split(BLOCK) if whole else ():
         rows = block.view(-1, 1024)
         sums += rows.sum(0), rows.sum(1)
-    return hash(bytes(bytes_of(torch.cat(sums + [words[whole:].long()]).cpu())))
+    host = (torch.cat(sums + [words[whole:].long()]) if whole else words).cpu()      # bytes_of() needs it to live on
+    return hash(bytes(bytes_of(host)))
 
 
 class Known:

@@ -8,6 +8,7 @@ import re
 import socket
 import subprocess
 import unittest
+import venv
 
 from command_line import ROOT, CommandLineTest, run_cli
 
@@ -149,6 +150,16 @@ class RecordTest(CommandLineTest):
         self.assertEqual((result.status, result.stdout), (0, "hello\n"), result)
         self.assertFalse((self.folder / "run.forkpoint").exists())
         self.assertRegex(result.stderr, "(?i)nothing was recorded|no training")
+
+    def test_a_python_without_torch(self):
+        """The one on the path often is: the last line says so."""
+        venv.create(self.folder / "bare", symlinks=True)
+        python = self.folder / "bare/bin/python3"
+        result = self.record("--python", python, "--", python, self.script(TRAIN))
+        self.assertEqual(result.status, 1, result)
+        self.assertTrue(result.stderr.endswith(f"forkpoint: nothing was recorded: {python} has no PyTorch. Name the Python that has it in the command, such as "
+                                               "-- /usr/bin/python3 train.py\n"), result.stderr)
+        self.assertFalse((self.folder / "run.forkpoint").exists())
 
     def test_a_command_that_is_no_python(self):
         result = self.record("--", "sh", "-c", "echo out; echo err >&2; exit 3")

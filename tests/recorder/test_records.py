@@ -186,14 +186,14 @@ class Steps(RecorderTest):
         read = []
 
         def train(_):
-            model = torch.nn.Sequential(torch.nn.Linear(40, 50), torch.nn.Linear(50, 2))
+            model = torch.nn.Sequential(torch.nn.Linear(64, 50), torch.nn.Linear(50, 2))
             optimizer = torch.optim.Adam(model.parameters())
             examine = recorder.Writer.examine
             with unittest.mock.patch.object(recorder.Writer, "examine", lambda *args: read.append(args[1]) or examine(*args)):
                 for step in range(2):
                     read.append(None)
                     optimizer.zero_grad(set_to_none=True)
-                    model(torch.ones(3, 40)).sum().backward()
+                    model(torch.ones(3, 64)).sum().backward()
                     optimizer.step()
                     if step == 0:
                         model[0].weight.data[7] = 0.5             # autograd counts no change
@@ -205,8 +205,8 @@ class Steps(RecorderTest):
         # gradient, its value and three tensors of state.
         self.assertEqual(second, 1 + 3 + 1 + 3 + 4 * (1 + 1 + 3))
         self.assertEqual(sum(rank.counts(step=1).values()), 4 + 6 + 1 + 3 + 4 * (1 + 1 + 1 + 6))
-        self.assertEqual(rank.value(step=1, phase="start", module="0", param="weight")[7].tolist(), [0.5] * 40)
-        self.assertNotEqual(rank.value(step=0, phase="optimizer", kind="param", module="0", param="weight")[7].tolist(), [0.5] * 40)
+        self.assertEqual(rank.value(step=1, phase="start", module="0", param="weight")[7].tolist(), [0.5] * 64)
+        self.assertNotEqual(rank.value(step=0, phase="optimizer", kind="param", module="0", param="weight")[7].tolist(), [0.5] * 64)
         self.assertEqual(rank.info["coverage"]["changed_unseen"], 1)
 
     def test_what_only_moved_has_changed(self):

@@ -23,7 +23,7 @@ protected:
     /// Refused with this code and these words, and nothing was left behind.
     void expectRefused(const std::vector<fs::path>& inputs, ErrorCode code, const std::vector<std::string>& words, const MergeOptions& options = {})
     {
-        const auto merged = merge(out(), inputs, options);
+        const auto merged = mergeBundles(out(), inputs, options);
         ASSERT_FALSE(merged);
         EXPECT_EQ(merged.error().code, code) << merged.error().text();
         for (const std::string& word : words)
@@ -37,7 +37,7 @@ TEST_F(Merge, IsWhatIsReadTogether)
 {
     const fs::path first = part("node0", {0, 2}), second = part("node1", {1, 3});
     appendText(second / "rank00003" / "events.log", "kept, although no reader knows it");
-    const auto merged = merge(out(), {first, second});
+    const auto merged = mergeBundles(out(), {first, second});
     ASSERT_TRUE(merged) << merged.error().text();
     EXPECT_EQ(merged->path, out().string() + ".forkpoint");
     EXPECT_EQ(merged->ranks, (std::vector<int>{0, 1, 2, 3}));
@@ -80,7 +80,7 @@ TEST_F(Merge, TakesArchivesAndAFolderOfParts)
     const fs::path packed = part("node1", {2, 3});
     writeText(packed.string() + ".zip", zipOf(entriesOf(packed, "node1.forkpoint/", 8)));
     fs::remove_all(packed);
-    const auto merged = merge(out(), {m_temp.path() / "parts/"});
+    const auto merged = mergeBundles(out(), {m_temp.path() / "parts/"});
     ASSERT_TRUE(merged) << merged.error().text();
     EXPECT_EQ(merged->ranks.size(), 4u);
     const auto bundle = Bundle::open(out());
@@ -92,14 +92,14 @@ TEST_F(Merge, TakesArchivesAndAFolderOfParts)
 
 TEST_F(Merge, OfOnePartIsACopy)
 {
-    const auto merged = merge(out(), {part("node0", {0, 1, 2, 3}).replace_extension()}); // and a name without its suffix
+    const auto merged = mergeBundles(out(), {part("node0", {0, 1, 2, 3}).replace_extension()}); // and a name without its suffix
     ASSERT_TRUE(merged) << merged.error().text();
     EXPECT_EQ(merged->ranks.size(), 4u);
 }
 
 TEST_F(Merge, SaysWhichRanksAreMissing)
 {
-    const auto merged = merge(out(), {part("node0", {0}), part("node1", {3})});
+    const auto merged = mergeBundles(out(), {part("node0", {0}), part("node1", {3})});
     ASSERT_TRUE(merged) << merged.error().text();
     EXPECT_NE(problemsText(merged->problems).find("all.forkpoint: 2 of 4 ranks are missing: 1-2."), std::string::npos) << problemsText(merged->problems);
     EXPECT_TRUE(Bundle::open(out()));
@@ -118,7 +118,7 @@ TEST_F(Merge, RefusesAnotherLaunch)
     const fs::path first = part("node0", {0, 1}), second = part("node1", {2, 3}, "made-2"), unknown = part("node2", {2, 3}, "");
     expectRefused({first, second}, ErrorCode::Usage, {"node1.forkpoint: is of another launch than ", "made-2 0, not made-1 0"});
     expectRefused({first, unknown}, ErrorCode::Usage, {"node2.forkpoint: ", "run_id"});
-    EXPECT_TRUE(merge(out(), {unknown})) << "alone it need not be told from others";
+    EXPECT_TRUE(mergeBundles(out(), {unknown})) << "alone it need not be told from others";
 }
 
 TEST_F(Merge, RefusesWhatIsNoBundle)
@@ -137,23 +137,23 @@ TEST_F(Merge, ReplacesOnlyABundleAndOnlyWhenAsked)
 {
     const fs::path first = part("node0", {0, 1}), second = part("node1", {2, 3});
     const fs::path target = first.parent_path() / "all.forkpoint"; // beside the parts: it is no part of the next merge
-    ASSERT_TRUE(merge(target, {first}));
-    const auto refused = merge(target, {first, second});
+    ASSERT_TRUE(mergeBundles(target, {first}));
+    const auto refused = mergeBundles(target, {first, second});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::Exists);
     EXPECT_NE(refused.error().text().find("--overwrite"), std::string::npos) << refused.error().text();
     EXPECT_EQ((*Bundle::open(target))->ranks().size(), 2u);
-    const auto replaced = merge(target, {first.parent_path()}, {true});
+    const auto replaced = mergeBundles(target, {first.parent_path()}, {true});
     ASSERT_TRUE(replaced) << replaced.error().text();
     EXPECT_EQ((*Bundle::open(target))->ranks().size(), 4u);
     EXPECT_EQ(std::distance(fs::directory_iterator(first.parent_path()), {}), 3) << "the parts and the result";
 
     const fs::path other = m_temp.path() / "other.forkpoint";
     fs::create_directories(other / "precious");
-    EXPECT_EQ(merge(other, {first}, {true}).error().code, ErrorCode::Exists);
+    EXPECT_EQ(mergeBundles(other, {first}, {true}).error().code, ErrorCode::Exists);
     EXPECT_TRUE(fs::exists(other / "precious"));
     for (const char* name : {"all.forkpoint.zip", "..", ""})
-        EXPECT_EQ(merge(*name ? fs::path(name) : fs::path(), {first}).error().code, ErrorCode::Usage) << name;
+        EXPECT_EQ(mergeBundles(*name ? fs::path(name) : fs::path(), {first}).error().code, ErrorCode::Usage) << name;
 }
 
 TEST_F(Merge, FollowsNoLinkAndLosesNoRank)
@@ -182,7 +182,7 @@ TEST_F(Merge, NamesThatLeadOutsideStayOutside)
     fs::create_directory(first / "rank00000" / "folder");
     writeText(first / "notes.txt", "no part of it");
     replaceText(first / "rank00001" / "tensors.jsonl", "tensors-0000.bin", "../../secret");
-    const auto merged = merge(out(), {first});
+    const auto merged = mergeBundles(out(), {first});
     ASSERT_TRUE(merged) << merged.error().text();
     const std::string problems = problemsText(merged->problems);
     for (const char* word : {"rank00000/..secret: is no part of a bundle: not copied", "rank00000/folder: is no part", "notes.txt: is no part", "plain file name"})
@@ -192,7 +192,7 @@ TEST_F(Merge, NamesThatLeadOutsideStayOutside)
     std::vector<MadeEntry> entries = entriesOf(part("node1", {2}), "node1.forkpoint/", 0);
     entries.push_back({"node1.forkpoint/../../escaped", "text", 0, 0, {}, {}, {}, {}});
     writeText(m_temp.path() / "climbing.zip", zipOf(entries));
-    const auto refused = merge(m_temp.path() / "climbed", {m_temp.path() / "climbing.zip"});
+    const auto refused = mergeBundles(m_temp.path() / "climbed", {m_temp.path() / "climbing.zip"});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::Corrupt);
 }
@@ -203,7 +203,7 @@ TEST_F(Merge, DamagedPartsAreMergedAsTheyAre)
     fs::remove(first / "bundle.json");
     fs::remove(second / "rank00003" / "rank.json");
     appendText(second / "rank00002" / "tensors.jsonl", "oops\n");
-    const auto merged = merge(out(), {first, second});
+    const auto merged = mergeBundles(out(), {first, second});
     ASSERT_TRUE(merged) << merged.error().text();
     const std::string problems = problemsText(merged->problems);
     EXPECT_NE(problems.find("rank00003/rank.json"), std::string::npos) << problems;
@@ -216,7 +216,7 @@ TEST_F(Merge, CancelledLeavesNothing)
 {
     std::stop_source stop;
     stop.request_stop();
-    const auto merged = merge(out(), {part("node0", {0, 1})}, {}, nullptr, stop.get_token());
+    const auto merged = mergeBundles(out(), {part("node0", {0, 1})}, {}, nullptr, stop.get_token());
     ASSERT_FALSE(merged);
     EXPECT_EQ(merged.error().code, ErrorCode::Cancelled);
     EXPECT_TRUE(fs::is_empty(out().parent_path()));
