@@ -108,11 +108,11 @@ Json keyJson(const align::Pair& pair)
                { "micro", std::max(key.micro, 0) },
                { "phase", bundle::name(key.phase) },
                { "kind", bundle::name(key.kind) },
-               { "module", key.module },
+               { "module", *key.module },
                { "name", key.kind == bundle::Kind::Batch ? "batch" : align::joinName(key.module, key.param) },
                { "call", key.call } };
     if (!key.slot.empty()) {
-        out["slot"] = key.slot;
+        out["slot"] = *key.slot;
     }
     return out;
 }
@@ -125,18 +125,18 @@ Json pairJson(const compare::Snapshot& comparison, std::size_t index)
     out.update(keyJson(pair));
     out["rule"] = align::name(pair.rule);
     if (!pair.mappedBy.empty()) {
-        out["mapped_by"] = pair.mappedBy;
+        out["mapped_by"] = *pair.mappedBy;
     }
-    out["assembly"] = pair.assembly;
+    out["assembly"] = *pair.assembly;
     out["guess"] = pair.guess;
     out["severity"] = diagnose::name(result.severity);
     out["dtype"] = { name(pair.dtypeA), name(pair.dtypeB) };
-    out["shape"] = { pair.shapeA, pair.shapeB };
+    out["shape"] = { *pair.shapeA, *pair.shapeB };
     if (!pair.source.empty()) {
-        out["source"] = pair.source;
+        out["source"] = *pair.source;
     }
     if (pair.status == PairStatus::NotObserved) {
-        out["not_observed"] = pair.note;
+        out["not_observed"] = *pair.note;
         return out;
     }
     if (const auto* lane = result.worstLane()) {
@@ -186,7 +186,7 @@ Json forkJson(const compare::Snapshot& comparison, const diagnose::Fork& fork)
         after.push_back(pairs[i].id);
     }
     out["proven"] = fork.proven;
-    out["source"] = pair.source.empty() ? Json(nullptr) : Json(pair.source);
+    out["source"] = pair.source.empty() ? Json(nullptr) : Json(*pair.source);
     return out;
 }
 
@@ -201,7 +201,8 @@ Json gatesJson(const diagnose::Verdict& verdict)
                         { "noise", gate.noise },
                         { "above_floor", gate.above },
                         { "unmatched", gate.unmatched },
-                        { "invalid", gate.invalid } });
+                        { "invalid", gate.invalid },
+                        { "differing", gate.differing } });
     }
     return out;
 }
