@@ -7,6 +7,7 @@
 #include "core/bundle/problem_log.h"
 #include "core/import/open_run.h"
 #include "core/metrics/backend.h"
+#include "core/portable/portable.h"
 #include "core/report/terminal.h"
 #include "core/report/text_report.h"
 
@@ -72,13 +73,21 @@ int joinBundles(const MergeArguments& arguments)
 
 void addInfo(CLI::App& app, Run& run)
 {
-    auto* command = app.add_subcommand("info", "Say what a bundle, a file of tensors or a folder of such files holds; or, without one, what this program computes with.");
+    auto* command = app.add_subcommand("info", "Say what a bundle, a portable comparison, a file of tensors or a folder of such files holds; or, without one, what this program computes with.");
     const auto path = std::make_shared<std::string>();
-    command->add_option("RUN", *path, "bundle (a folder, or a ZIP archive of one), file or folder of files");
+    command->add_option("RUN", *path, "bundle (a folder, or a ZIP archive of one), portable comparison, file or folder of files");
     command->callback([path, &run] {
         run = [path] {
             if (path->empty()) {
                 print(programText());
+                return kAgrees;
+            }
+            if (portable::isPortable(*path)) {
+                const auto comparison = portable::load(*path);
+                if (!comparison) {
+                    return failed(comparison.error());
+                }
+                print(report::portableText(*comparison, textOptions("auto")));
                 return kAgrees;
             }
             const auto bundle = import::openRun(*path);
@@ -98,6 +107,9 @@ void addVerify(CLI::App& app, Run& run)
     command->add_option("RUN", *path, "bundle: a folder, or a ZIP archive of one")->required();
     command->callback([path, &run] {
         run = [path] {
+            if (portable::isPortable(*path)) {
+                return failed(needsRun("verify", *path));
+            }
             ConsoleProgress progress;
             const auto bundle = bundle::Bundle::open(*path, &progress);
             if (!bundle) {

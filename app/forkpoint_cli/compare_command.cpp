@@ -12,6 +12,7 @@
 #include "core/report/terminal.h"
 #include "core/report/text_report.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <optional>
@@ -121,8 +122,8 @@ std::vector<std::string> shapingOptions(const Arguments& arguments)
 
 std::string savedText(const portable::Saved& saved, const std::string& path)
 {
-    std::string text = fmt::format("\nWrote {} ({}): opens without the runs, with the tensors of {} differing pair{}", path, sizeText(saved.bytes), saved.kept,
-                                   saved.kept == 1 ? "" : "s");
+    const std::string tensors = saved.kept == 0 ? std::string("no tensors") : fmt::format("the tensors of {} differing pair{}", saved.kept, saved.kept == 1 ? "" : "s");
+    std::string text = fmt::format("\nWrote {} ({}): opens without the runs, with {}", path, sizeText(saved.bytes), tensors);
     if (saved.pictures > 0) {
         text += fmt::format(", {} of them as overview{} without single elements", saved.pictures, saved.pictures == 1 ? "" : "s");
     }
@@ -144,22 +145,55 @@ Result<std::string> writePortable(const Arguments& arguments, const compare::Sna
     return saved ? Result<std::string>(savedText(*saved, arguments.out)) : tl::unexpected(saved.error());
 }
 
-std::string originText(const compare::KeptTensors& kept)
+/// What an output of this name would overwrite: one of the inputs, however it is spelt; empty if nothing.
+std::string inputAt(const std::string& path, const Arguments& arguments)
 {
-    const auto& from = kept.provenance();
-    const auto run = [](const compare::Origin& origin) { return origin.path.empty() ? origin.label : origin.path; };
-    std::string text = fmt::format("Portable comparison of {} and {}, written by {} at {}", run(from.a), run(from.b), from.producer, from.created);
-    for (const auto& option : from.options) {
-        text += fmt::format("{}{}", &option == &from.options.front() ? " with " : ", ", option);
+    if (path.empty() || path == "-") {
+        return {};
     }
-    return report::printable(text) + "\n";
+    for (const auto& input : { arguments.a, arguments.b, arguments.noise, arguments.map }) {
+        std::error_code ignored;
+        if (!input.empty() && (path == input || std::filesystem::equivalent(path, input, ignored))) {
+            return input;
+        }
+    }
+    return {};
+}
+
+/// What can be said before anything is read.
+std::optional<Error> problemWith(const Arguments& arguments)
+{
+    const auto given = [&](const char* option) { return arguments.command->count(option) > 0; };
+    for (const auto& [option, path] : { std::pair("--output", &arguments.out), std::pair("--json", &arguments.json) }) {
+        if (given(option) && path->empty()) {
+            return Error { ErrorCode::Usage, fmt::format("{} needs the name of a file", option), {} };
+        }
+        if (const auto input = inputAt(*path, arguments); !input.empty()) {
+            return Error { ErrorCode::Usage, fmt::format("{} would overwrite what is read: give another name", option), input };
+        }
+    }
+    if (arguments.out == "-") {
+        return Error { ErrorCode::Usage, "a portable comparison is no text: give --output the name of a file", {} };
+    }
+    if (!arguments.out.empty() && arguments.out == arguments.json) {
+        return Error { ErrorCode::Usage, "--output and --json name the same file", arguments.out };
+    }
+    const bool isMade = arguments.b.empty();
+    std::error_code ignored;
+    if (isMade && !std::filesystem::exists(arguments.a, ignored) && arguments.a.ends_with(".forkcmp")) {
+        return Error { ErrorCode::NotFound, "there is no such file", arguments.a };
+    }
+    if (isMade && !portable::isPortable(arguments.a)) {
+        return Error { ErrorCode::Usage, "a second run is missing; only a portable comparison, written with -o, stands for itself", arguments.a };
+    }
+    return std::nullopt;
 }
 
 int runCompare(const Arguments& arguments)
 {
     const bool isMade = arguments.b.empty();
-    if (isMade && !portable::isPortable(arguments.a)) {
-        return failed({ ErrorCode::Usage, "a second run is missing; only a portable comparison, written with -o, stands for itself", arguments.a });
+    if (const auto problem = problemWith(arguments)) {
+        return failed(*problem);
     }
     for (const auto* side : { &arguments.a, &arguments.b }) {
         if (!isMade && portable::isPortable(*side)) {
@@ -181,21 +215,28 @@ int runCompare(const Arguments& arguments)
     if (arguments.json != "-") {
         print(report::textReport(*comparison, textOptions(arguments.colour)));
         if (const auto& kept = comparison->structure().kept) {
-            print("\n" + originText(*kept));
+            print("\n" + report::originText(*kept));
         }
         print(written.value_or(std::string()));
     }
+    const bool differs = compare::countPairs(*comparison).differing > 0 // above the floor or not: nobody knows
+        || comparison->outcome()->verdict.severity >= threshold(arguments.failOn);
+    // The comparison was not in vain: all that can be written is written, and the verdict is said even where its report is not.
+    std::vector<Error> unwritten;
     if (!arguments.json.empty()) {
         const auto produce = [&](const TextSink& write) { report::writeJson(*comparison, write); };
         if (auto done = writeParts(arguments.json, produce); !done) {
-            return failed(done.error());
+            unwritten.push_back(done.error());
         }
     }
-    if (!written) { // the report was not in vain
-        return failed(written.error());
+    if (!written) {
+        unwritten.push_back(written.error());
     }
-    const bool differs = compare::countPairs(*comparison).differing > 0; // above the floor or not: nobody knows
-    return differs || comparison->outcome()->verdict.severity >= threshold(arguments.failOn) ? kDiffers : kAgrees;
+    for (const auto& error : unwritten) {
+        complain(fmt::format("{}. The comparison itself is done: the runs {} (exit status {})", error.text(), differs ? "differ" : "agree",
+                             differs ? kDiffers : kAgrees));
+    }
+    return !unwritten.empty() ? kUsage : differs ? kDiffers : kAgrees;
 }
 
 } // namespace
@@ -214,6 +255,7 @@ void addCompare(CLI::App& app, Run& run)
                         "also write a portable comparison (X.forkcmp): one file that opens without the runs, with the tensors of the fork and of the worst pairs");
     command->add_option("--budget", arguments->budget, "how large that file may become, as in 50MB")
         ->transform(CLI::AsSizeValue(true))
+        ->transform(CLI::Validator([](std::string& text) { return text.starts_with('-') ? text + " is no size" : std::string(); }, "")) // the last one runs first
         ->default_str("50MB");
     command->add_option("--json", arguments->json, "write the result as JSON to a file; - for standard output, instead of the text");
     command->add_option("--pattern", arguments->pattern,

@@ -56,6 +56,12 @@ int failed(const Error& error)
     return asGiven ? kUsage : kUnreadable;
 }
 
+Error needsRun(std::string_view command, const std::string& path)
+{
+    return { ErrorCode::Usage,
+             fmt::format("is a portable comparison, no run: it holds results and few tensors. Give {} the bundle of the run that it was made from", command), path };
+}
+
 ConsoleProgress::ConsoleProgress()
     : m_terminal(isatty(STDERR_FILENO) != 0)
 {

@@ -24,6 +24,9 @@ void complain(std::string_view text);     ///< standard error, with the program'
 /// Prints the error and gives the exit status that goes with it.
 int failed(const Error& error);
 
+/// The error of a command that needs a run and was given a portable comparison.
+Error needsRun(std::string_view command, const std::string& path);
+
 /// Progress on standard error, if that is a terminal.
 class ConsoleProgress : public Progress {
 public:

@@ -42,7 +42,7 @@ int main(int argc, char** argv)
     CLI::App app { "Finds where two PyTorch runs fork.", "forkpoint-cli" };
     app.set_version_flag("--version", std::string("forkpoint-cli ") + FORKPOINT_VERSION);
     app.require_subcommand(1);
-    app.footer("Exit status: 0 agrees, 1 differs (drift or worse), 2 usage, 3 unreadable input.\n"
+    app.footer("Exit status: 0 agrees, 1 differs (drift or worse), 2 usage or output that cannot be written, 3 unreadable input.\n"
                "forkpoint-cli COMMAND --help describes a command.");
     Run run;
     std::vector<std::string> recorded;

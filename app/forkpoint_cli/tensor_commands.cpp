@@ -5,6 +5,7 @@
 #include "core/align/side.h"
 #include "core/compare/extract.h"
 #include "core/compare/rank_matrix.h"
+#include "core/portable/portable.h"
 #include "core/report/ranks_report.h"
 #include "core/report/terminal.h"
 
@@ -26,6 +27,9 @@ struct RanksArguments {
 
 int compareRanks(const RanksArguments& arguments)
 {
+    if (portable::isPortable(arguments.run)) {
+        return failed(needsRun("ranks", arguments.run));
+    }
     ConsoleProgress progress;
     const auto side = align::openSide(arguments.run, &progress);
     if (!side) {
@@ -54,6 +58,9 @@ struct ExtractArguments {
 
 int extractTensors(const ExtractArguments& arguments)
 {
+    if (portable::isPortable(arguments.run)) {
+        return failed(needsRun("extract", arguments.run));
+    }
     ConsoleProgress progress;
     const auto side = align::openSide(arguments.run, &progress);
     if (!side) {

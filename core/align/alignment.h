@@ -34,19 +34,20 @@ enum class PairStatus : std::uint8_t {
     NotObserved, ///< the recorder could not see it on one side
 };
 
+/// There may be a million: what many of them have in common is shared.
 struct Pair {
     PairKey key;
     std::string id;
     Rule rule = Rule::None;
     PairStatus status = PairStatus::Matched;
-    std::vector<Lane> lanes;
-    std::string assembly; ///< the plan in words
-    std::string note;     ///< why unrelated, unmatched or not observed; or a caveat
     bool guess = false;   ///< placement inferred
     DType dtypeA = DType::Float32, dtypeB = DType::Float32;
-    Shape shapeA, shapeB; ///< of the compared wholes; of the first part where there is none
-    std::string source;   ///< "train.py:41" of the call, empty if unknown
-    std::string mappedBy; ///< rule Mapped: "map.json, line 12"
+    std::vector<Lane> lanes;
+    bundle::SharedText assembly; ///< the plan in words
+    bundle::SharedText note;     ///< why unrelated, unmatched or not observed; or a caveat
+    bundle::SharedShape shapeA, shapeB; ///< of the compared wholes; of the first part where there is none
+    bundle::SharedText source;   ///< "train.py:41" of the call, empty if unknown
+    bundle::SharedText mappedBy; ///< rule Mapped: "map.json, line 12"
 };
 
 /// How one step's cells were put together.

@@ -221,6 +221,10 @@ static bool isCut(const Assembly& assembly)
 
 std::string describe(const Assembly& assembly)
 {
+    if (const auto* only = assembly.soleRecord();
+        only && assembly.ranks == Join::Single && assembly.outer.empty() && assembly.positions == 0 && assembly.shape == only->shape) {
+        return {}; // nearly all of a million
+    }
     std::vector<int> ranks;
     for (const auto& row : assembly.parts) {
         for (const auto& part : row) {
@@ -242,7 +246,7 @@ std::string describe(const Assembly& assembly)
         add(fmt::format("weighted sum of {}", rankList(ranks)));
         break;
     }
-    for (auto level = assembly.outer.rbegin(); level != assembly.outer.rend(); ++level) {
+    for (auto level = assembly.outer->rbegin(); level != assembly.outer->rend(); ++level) {
         const std::string what = level->pieces ? fmt::format("{} tensors", level->size) : fmt::format("these {}", level->size);
         add(level->join == Join::Sum ? what + " added up"
                                      : fmt::format("{} concatenated along dim {}{}", what, level->dim,

@@ -3,9 +3,12 @@
 #include "core/align/drafts.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <unordered_map>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace forkpoint::align {
 
@@ -17,20 +20,19 @@ using bundle::kNoMicro;
 using bundle::Phase;
 using bundle::TensorRecord;
 
+constexpr std::size_t kPhases = static_cast<std::size_t>(Phase::Optimizer) + 1;
+
 struct DraftKeyHash {
-    std::size_t operator()(const DraftKey& key) const
+    std::uint64_t operator()(const DraftKey& key) const
     {
-        const auto mixed = [](std::uint64_t x) {
-            x = (x ^ (x >> 31)) * 0x9E3779B97F4A7C15ull;
-            return x ^ (x >> 29);
-        };
         const auto both = [](std::uint32_t high, std::uint32_t low) { return (std::uint64_t { high } << 32) | low; };
-        const auto kinds = static_cast<std::uint32_t>(key.phase) | static_cast<std::uint32_t>(key.kind) << 8 | static_cast<std::uint32_t>(key.level) << 16;
-        return mixed(mixed(both(key.name, key.slot)) ^ both(static_cast<std::uint32_t>(key.micro), static_cast<std::uint32_t>(key.call)) ^ (std::uint64_t { kinds } << 40));
+        const auto wide = [](auto value) { return static_cast<std::uint32_t>(value); };
+        const auto kinds = wide(key.phase) | wide(key.kind) << 8 | wide(key.level) << 16;
+        return mixed(mixed(both(key.name, key.slot)) ^ both(wide(key.micro), wide(key.call)) ^ (std::uint64_t { kinds } << 40));
     }
 };
 
-using Numbers = std::unordered_map<DraftKey, std::uint32_t, DraftKeyHash>;
+using Numbers = Numbering<DraftKey, DraftKeyHash>;
 
 /// micro-step -> the group that it belongs to.
 std::map<std::int32_t, std::int32_t> groupOfMicro(const std::vector<std::vector<std::int32_t>>& groups)
@@ -44,14 +46,27 @@ std::map<std::int32_t, std::int32_t> groupOfMicro(const std::vector<std::vector<
     return out;
 }
 
-void collect(const CollectSide& from, bool isA, const MappedNames& names, TextNumbers& slots, std::vector<Draft>& drafts, Numbers& numbers)
+/// A rank's record, and the number of its draft.
+struct Collected {
+    Part part;
+    std::uint32_t draft = 0;
+};
+
+/// Numbers the drafts of one side's records, rank by rank, and makes those that are new.
+std::vector<Collected> collect(const CollectSide& from, bool isA, const MappedNames& names, StepDrafts& out, Numbers& numbers)
 {
+    std::vector<Collected> collected;
     const auto groups = groupOfMicro(from.microGroups);
     const auto records = from.index.steps.find(from.recordedStep);
     if (records == from.index.steps.end()) {
-        return;
+        return collected;
     }
-    for (std::size_t r = 0; r < from.side.ranks.size(); ++r) {
+    std::size_t count = 0;
+    for (const auto& ofRank : records->second) {
+        count += ofRank.size();
+    }
+    collected.reserve(count);
+    for (std::uint32_t r = 0; r < from.side.ranks.size(); ++r) {
         for (const auto number : records->second[r]) {
             const auto& record = from.side.ranks[r]->tensors[number];
             const auto& mapped = from.names[from.index.nameOf[r][number]];
@@ -71,33 +86,50 @@ void collect(const CollectSide& from, bool isA, const MappedNames& names, TextNu
             key.level = record.level;
             key.name = mapped.id;
             key.call = record.call;
-            key.slot = slots.number(record.slot);
+            key.slot = record.slot.empty() ? 0 : out.slots.add(record.slot).first;
             const ExactPair* call = nullptr;
             for (const auto* pair : mapped.calls) {
-                const bool same = pair->candidate.call.value_or(record.call) == record.call && pair->candidate.slot.value_or(record.slot) == record.slot;
-                const auto target = same ? names.ids.find(splitName(pair->reference.name, !record.param.empty())) : names.ids.end();
-                if (target != names.ids.end()) {
-                    key.name = target->second;
+                const auto& asked = pair->candidate;
+                const bool same = asked.call.value_or(record.call) == record.call && asked.slot.value_or(record.slot) == record.slot;
+                const auto target = same ? names.ids.find(splitName(pair->reference.name, !record.param.empty())) : std::nullopt;
+                if (target) {
+                    key.name = *target;
                     key.call = pair->reference.call.value_or(key.call);
-                    key.slot = pair->reference.slot ? slots.number(*pair->reference.slot) : key.slot;
+                    key.slot = pair->reference.slot ? out.slots.add(*pair->reference.slot).first : key.slot;
                     call = pair;
                 }
             }
-            const auto [at, added] = numbers.try_emplace(key, static_cast<std::uint32_t>(drafts.size()));
-            if (added) {
-                drafts.emplace_back().key = key;
+            const auto [draftNumber, isNew] = numbers.add(key);
+            if (isNew) {
+                out.drafts.emplace_back().key = key;
             }
-            auto& draft = drafts[at->second];
+            auto& draft = out.drafts[draftNumber];
             draft.call = call ? call : draft.call;
             if (!record.notObserved.empty()) {
-                draft.notObserved = &*record.notObserved;
+                draft.notObserved = &record.notObserved;
             }
-            auto& parts = isA ? draft.a : draft.b;
-            if (parts.empty()) {
-                (isA ? draft.mappedA : draft.mappedB) = &mapped;
-            }
-            parts.push_back({ from.side.ranks[r], &record, micro, r, mapped.piece });
+            auto& first = isA ? draft.mappedA : draft.mappedB;
+            first = first ? first : &mapped;
+            collected.push_back({ { from.side.ranks[r], &record, micro, r, static_cast<std::uint32_t>(mapped.piece) }, draftNumber });
         }
+    }
+    return collected;
+}
+
+/// Puts the parts of each draft side by side.
+void distribute(const std::vector<Collected>& collected, std::vector<Draft>& drafts, std::vector<Part>& parts, std::span<const Part> Draft::*side)
+{
+    std::vector<std::size_t> next(drafts.size() + 1);
+    for (const auto& it : collected) {
+        ++next[it.draft + 1];
+    }
+    parts.resize(collected.size());
+    for (std::size_t i = 0; i < drafts.size(); ++i) {
+        drafts[i].*side = std::span(parts).subspan(next[i], next[i + 1]);
+        next[i + 1] += next[i];
+    }
+    for (const auto& it : collected) {
+        parts[next[it.draft]++] = it.part;
     }
 }
 
@@ -134,26 +166,25 @@ void matchSlotsInOrder(std::vector<Draft>& drafts)
             if (recordA->shape.size() != recordB->shape.size() || isInteger(recordA->dtype) != isInteger(recordB->dtype)) {
                 continue;
             }
-            target.b = std::move(other.b);
+            target.b = other.b;
             target.mappedB = other.mappedB;
             target.bySlotOrder = true;
             target.notObserved = target.notObserved ? target.notObserved : other.notObserved;
             other.dropped = true;
-            other.b.clear();
+            other.b = {};
         }
     }
 }
 
 /// Execution order of a draft on one side: that of its first record in the lowest rank.
-std::int64_t orderOn(const std::vector<Part>& parts)
+std::int64_t orderOn(std::span<const Part> parts)
 {
-    std::int64_t best = std::numeric_limits<std::int64_t>::max();
-    std::size_t bestRank = std::numeric_limits<std::size_t>::max();
+    std::int64_t best = parts.front().record->order;
     for (const auto& part : parts) {
-        if (part.rankIndex < bestRank || (part.rankIndex == bestRank && part.record->order < best)) {
-            bestRank = part.rankIndex;
-            best = part.record->order;
+        if (part.rankIndex != parts.front().rankIndex) {
+            break;
         }
+        best = std::min(best, part.record->order);
     }
     return best;
 }
@@ -161,37 +192,41 @@ std::int64_t orderOn(const std::vector<Part>& parts)
 /// The drafts that a side has, by phase and then in its order.
 std::vector<std::uint32_t> sideOrder(const std::vector<Draft>& drafts, bool ofA)
 {
-    std::vector<std::tuple<Phase, std::int64_t, std::uint32_t>> sorted;
+    struct Place {
+        std::int64_t order;
+        std::uint32_t draft;
+        auto operator<=>(const Place&) const = default;
+    };
+    std::array<std::vector<Place>, kPhases> phases;
+    std::size_t count = 0;
     for (std::uint32_t i = 0; i < drafts.size(); ++i) {
         const auto& parts = ofA ? drafts[i].a : drafts[i].b;
         if (!drafts[i].dropped && !parts.empty()) {
-            sorted.emplace_back(drafts[i].key.phase, orderOn(parts), i);
+            phases[static_cast<std::size_t>(drafts[i].key.phase)].push_back({ orderOn(parts), i });
+            ++count;
         }
     }
-    std::sort(sorted.begin(), sorted.end());
     std::vector<std::uint32_t> out;
-    out.reserve(sorted.size());
-    for (const auto& entry : sorted) {
-        out.push_back(std::get<2>(entry));
+    out.reserve(count);
+    for (auto& places : phases) {
+        if (!std::is_sorted(places.begin(), places.end())) { // files are in the order of execution, as a rule
+            std::sort(places.begin(), places.end());
+        }
+        for (const auto& place : places) {
+            out.push_back(place.draft);
+        }
     }
     return out;
 }
 
 } // namespace
 
-std::uint32_t TextNumbers::number(std::string_view text)
-{
-    const auto [at, added] = m_numbers.try_emplace(text, static_cast<std::uint32_t>(m_texts.size()));
-    if (added) {
-        m_texts.push_back(text);
-    }
-    return at->second;
-}
+std::uint64_t TextHash::operator()(const bundle::SharedText& text) const { return XXH3_64bits(text->data(), text->size()); }
 
-std::vector<Draft> draftsOfStep(const CollectSide& a, const CollectSide& b, const MappedNames& names, TextNumbers& slots)
+StepDrafts draftsOfStep(const CollectSide& a, const CollectSide& b, const MappedNames& names)
 {
-    std::vector<Draft> drafts;
-    Numbers numbers;
+    StepDrafts out;
+    out.slots.add({}); // number 0
     std::size_t most = 0; // records of the rank that has the most: ranks have the same ones, as a rule
     for (const auto* from : { &a, &b }) {
         if (const auto records = from->index.steps.find(from->recordedStep); records != from->index.steps.end()) {
@@ -200,12 +235,14 @@ std::vector<Draft> draftsOfStep(const CollectSide& a, const CollectSide& b, cons
             }
         }
     }
-    drafts.reserve(most);
+    Numbers numbers;
     numbers.reserve(most);
-    collect(a, true, names, slots, drafts, numbers);
-    collect(b, false, names, slots, drafts, numbers);
-    matchSlotsInOrder(drafts);
-    return drafts;
+    out.drafts.reserve(most);
+    const auto ofA = collect(a, true, names, out, numbers), ofB = collect(b, false, names, out, numbers);
+    distribute(ofA, out.drafts, out.partsA, &Draft::a);
+    distribute(ofB, out.drafts, out.partsB, &Draft::b);
+    matchSlotsInOrder(out.drafts);
+    return out;
 }
 
 std::vector<std::uint32_t> displayOrder(const std::vector<Draft>& drafts)
@@ -244,19 +281,10 @@ std::vector<std::uint32_t> displayOrder(const std::vector<Draft>& drafts)
     return out;
 }
 
-PairKey pairKey(const DraftKey& key, std::int32_t step, const MappedNames& names, const TextNumbers& slots)
+PairKey pairKey(const DraftKey& key, std::int32_t step, const MappedNames& names, const StepDrafts& drafts)
 {
-    PairKey out;
-    out.step = step;
-    out.micro = key.micro;
-    out.phase = key.phase;
-    out.kind = key.kind;
-    out.level = key.level;
-    out.module = names.names[key.name].module;
-    out.param = names.names[key.name].param;
-    out.call = key.call;
-    out.slot = slots.text(key.slot);
-    return out;
+    const auto& name = names.ids.keys()[key.name];
+    return { step, key.micro, key.phase, key.kind, key.level, name.module, name.param, key.call, drafts.slots.keys()[key.slot] };
 }
 
 } // namespace forkpoint::align

@@ -4,12 +4,12 @@
 
 #include "core/align/alignment.h"
 #include "core/align/mapped_names.h"
+#include "core/align/numbering.h"
 #include "core/align/side_index.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 // Records with equal keys meet in one draft: the parts of a pair before they are put together.
@@ -27,25 +27,24 @@ struct DraftKey {
 
 struct Draft {
     DraftKey key;
-    std::vector<Part> a, b;                    ///< rank by rank, of not observed ones too
-    const MappedName* mappedA = nullptr;       ///< of the first part
-    const MappedName* mappedB = nullptr;
-    const ExactPair* call = nullptr;           ///< the user paired this very call or slot
     bool bySlotOrder = false;
-    bool dropped = false;                      ///< its parts went to another draft
-    const std::string* notObserved = nullptr;  ///< the reason why some part is; nothing is compared then
+    bool dropped = false;                     ///< its parts went to another draft
+    std::span<const Part> a, b;               ///< rank by rank, of not observed ones too
+    const MappedName* mappedA = nullptr;      ///< of the first part
+    const MappedName* mappedB = nullptr;
+    const ExactPair* call = nullptr;          ///< the user paired this very call or slot
+    const bundle::SharedText* notObserved = nullptr; ///< the reason why some part is; nothing is compared then
 };
 
-/// Numbers for texts that live elsewhere. The number 0 is the empty text.
-class TextNumbers {
-public:
-    TextNumbers() { number({}); }
-    std::uint32_t number(std::string_view text);
-    const std::string_view& text(std::uint32_t number) const { return m_texts[number]; }
+struct TextHash {
+    std::uint64_t operator()(const bundle::SharedText& text) const;
+};
 
-private:
-    std::unordered_map<std::string_view, std::uint32_t> m_numbers;
-    std::vector<std::string_view> m_texts;
+/// The drafts of one step, and what they refer to.
+struct StepDrafts {
+    std::vector<Draft> drafts;
+    std::vector<Part> partsA, partsB;                 ///< draft by draft
+    Numbering<bundle::SharedText, TextHash> slots;    ///< DraftKey::slot
 };
 
 /// What collecting needs of one side.
@@ -58,11 +57,11 @@ struct CollectSide {
 };
 
 /// The drafts of one step. Names are matched by their numbers, slots that are named differently by their order.
-std::vector<Draft> draftsOfStep(const CollectSide& a, const CollectSide& b, const MappedNames& names, TextNumbers& slots);
+StepDrafts draftsOfStep(const CollectSide& a, const CollectSide& b, const MappedNames& names);
 
 /// Numbers of the drafts in display order: phase, then A's order; what only B has follows its neighbour in B.
 std::vector<std::uint32_t> displayOrder(const std::vector<Draft>& drafts);
 
-PairKey pairKey(const DraftKey& key, std::int32_t step, const MappedNames& names, const TextNumbers& slots);
+PairKey pairKey(const DraftKey& key, std::int32_t step, const MappedNames& names, const StepDrafts& drafts);
 
 } // namespace forkpoint::align

@@ -39,6 +39,9 @@ public:
 
     Result<MappedNames> run()
     {
+        m_out.ids.reserve(std::max(m_a.names.size(), m_b.names.size()));
+        m_out.a.reserve(m_a.names.size());
+        m_out.b.reserve(m_b.names.size());
         for (const auto& name : m_a.names) {
             m_out.a.push_back({ .name = name });
         }
@@ -64,6 +67,9 @@ public:
     MappedName ofCandidate(const RecordName& raw)
     {
         MappedName out { .name = raw };
+        if (m_mapping.pairs.empty() && m_patterns.empty() && m_renames.empty()) {
+            return out;
+        }
         const std::string name = full(raw);
         const bool hasParam = !raw.param.empty();
         const ExactPair* best = nullptr;
@@ -95,8 +101,10 @@ public:
                 return out;
             }
         }
-        out.name.module = renamed(m_renames, raw.module);
-        out.byClass = out.name.module != raw.module;
+        if (auto module = renamed(m_renames, raw.module); module != *raw.module) {
+            out.name.module = std::move(module);
+            out.byClass = true;
+        }
         return out;
     }
 
@@ -161,22 +169,21 @@ private:
     /// Numbers the names, and finds two that became one.
     Result<void> number(std::vector<MappedName>& names, const SideIndex& side)
     {
-        std::map<RecordName, std::size_t> first;
+        constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+        std::vector<std::size_t> first; // by id: which name of this side has it
         for (std::size_t i = 0; i < names.size(); ++i) {
             auto& name = names[i];
-            const auto [at, isNew] = m_out.ids.try_emplace(name.name, static_cast<std::uint32_t>(m_out.names.size()));
-            if (isNew) {
-                m_out.names.push_back(name.name);
+            name.id = m_out.ids.add(name.name).first;
+            first.resize(std::max<std::size_t>(first.size(), m_out.ids.size()), kNone);
+            auto& other = first[name.id];
+            if (other == kNone) {
+                other = i;
+                continue;
             }
-            name.id = at->second;
-            const auto [other, added] = first.try_emplace(name.name, i);
-            const bool pieces = name.join && !name.isWhole && names[other->second].join == name.join && names[other->second].piece != name.piece;
-            if (!added && !pieces) {
-                const auto& by = name.by.empty() ? names[other->second].by : name.by;
-                if (by.empty()) {
-                    continue; // modules matched by class: the ladder's own affair
-                }
-                return clash(by, fmt::format("'{}' and '{}' would both be '{}'", full(side.names[other->second]), full(side.names[i]), full(name.name)));
+            const bool pieces = name.join && !name.isWhole && names[other].join == name.join && names[other].piece != name.piece;
+            const auto& by = name.by.empty() ? names[other].by : name.by;
+            if (!pieces && !by.empty()) { // else: modules matched by class, the ladder's own affair
+                return clash(by, fmt::format("'{}' and '{}' would both be '{}'", full(side.names[other]), full(side.names[i]), full(name.name)));
             }
         }
         return {};
@@ -233,17 +240,20 @@ Result<MappedNames> mapNames(const SideIndex& a, const SideIndex& b, const Mappi
 
 std::map<std::string, std::string> mappedModules(const std::vector<bundle::ModuleRecord>& modules, const Mapping& mapping)
 {
+    std::map<std::string, std::string> out;
+    if (mapping.pairs.empty() && mapping.names.empty()) {
+        return out;
+    }
     SideIndex side;
     for (const auto& module : modules) {
         side.names.push_back({ normalisedPath(module.path), "" });
     }
-    std::map<std::string, std::string> out;
     const SideIndex none;
     const std::map<std::string, std::string> noRenames;
     Mapper mapper(none, side, mapping, noRenames);
     for (const auto& name : side.names) {
         if (auto mapped = mapper.ofCandidate(name); !mapped.by.empty()) {
-            out.emplace(name.module, std::move(mapped.name.module));
+            out.emplace(name.module, mapped.name.module);
         }
     }
     return out;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/align/mapping_file.h"
+#include "core/align/numbering.h"
 #include "core/align/side_index.h"
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace forkpoint::align {
 struct MappedName {
     RecordName name;
     std::uint32_t id = 0;   ///< equal names of either side have equal numbers
-    std::string by;         ///< "map.json, line 12" if the mapping made it so, else empty
+    bundle::SharedText by;  ///< "map.json, line 12" if the mapping made it so, else empty
     bool byClass = false;   ///< renamed with its module, which was matched by class and order
     const JoinRule* join = nullptr; ///< it belongs to a many-to-one pair
     bool isWhole = false;   ///< ... as the whole, not as a part
@@ -27,9 +28,8 @@ struct MappedName {
 
 struct MappedNames {
     std::vector<MappedName> a, b;       ///< parallel to SideIndex::names
-    std::vector<RecordName> names;      ///< by id
     std::vector<std::string> notes;     ///< rules that matched nothing
-    std::map<RecordName, std::uint32_t> ids;
+    Numbering<RecordName, RecordNameHash> ids;
 };
 
 /// `renames`: modules of B that were matched by class (matchRenamedModules). Fails with Usage where two names of one side would become the same,

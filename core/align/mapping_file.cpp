@@ -110,7 +110,8 @@ public:
         if (!value) {
             return std::nullopt;
         }
-        const bool fits = value->is_number_integer() && (!value->is_number_unsigned() || value->get<std::uint64_t>() <= static_cast<std::uint64_t>(max));
+        const bool fits = value->is_number_integer()
+            && (!value->is_number_unsigned() || value->get<std::uint64_t>() <= static_cast<std::uint64_t>(max));
         if (!fits || value->get<std::int64_t>() < min || value->get<std::int64_t>() > max) {
             complain(key, fmt::format("is no integer from {} to {}", min, max));
             return std::nullopt;
@@ -152,7 +153,8 @@ std::string percentDecoded(std::string_view text)
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
         unsigned value = 0;
-        if (text[i] == '%' && i + 2 < text.size() && std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16).ptr == text.data() + i + 3) {
+        const char* const digits = text.data() + i + 1;
+        if (text[i] == '%' && i + 2 < text.size() && std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
             out += static_cast<char>(value);
             i += 2;
         } else {
@@ -234,10 +236,12 @@ Result<void> checkPairs(const Mapping& mapping)
 {
     std::map<std::string, int> references, candidates;
     for (const auto& pair : mapping.pairs) {
-        for (const auto& [side, seen, name] : { std::tuple("reference", &references, &pair.reference), std::tuple("candidate", &candidates, &pair.candidate) }) {
+        for (const auto& [side, seen, name] :
+             { std::tuple("reference", &references, &pair.reference), std::tuple("candidate", &candidates, &pair.candidate) }) {
             const auto [at, added] = seen->emplace(tensorNameText(*name), pair.line);
             if (!added) {
-                return fail(ErrorCode::Usage, fmt::format("line {}: '{}' of the {} has a partner already, in line {}", pair.line, at->first, side, at->second),
+                return fail(ErrorCode::Usage,
+                            fmt::format("line {}: '{}' of the {} has a partner already, in line {}", pair.line, at->first, side, at->second),
                             mapping.file);
             }
         }

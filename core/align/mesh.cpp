@@ -93,7 +93,8 @@ Result<RankMesh> givenMesh(const Side& side, const MeshShape& shape)
         ranks *= size;
     }
     if (side.bundle->worldSize() < 0 || ranks != static_cast<std::size_t>(side.bundle->worldSize())) {
-        return fail(ErrorCode::Usage, fmt::format("the mesh that was given has {} ranks, the run has {}", ranks, side.bundle->worldSize()), side.label);
+        return fail(ErrorCode::Usage, fmt::format("the mesh that was given has {} ranks, the run has {}", ranks, side.bundle->worldSize()),
+                    side.label);
     }
     RankMesh mesh;
     for (const auto& [axis, size] : shape) {

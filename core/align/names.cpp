@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <fmt/format.h>
-#include <set>
+#include <iterator>
+#include <unordered_map>
 
 namespace forkpoint::align {
 
@@ -19,26 +21,44 @@ std::string parentPath(const std::string& path)
     return dot == std::string::npos ? std::string() : path.substr(0, dot);
 }
 
-struct ModuleShape {
-    std::string path, className;
-    std::vector<std::string> parameters;
+std::string_view lastComponent(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+/// A module by its normalised path; of a wrapper and what it wraps the inner one.
+struct Module {
+    std::string path;
+    const bundle::ModuleRecord* record = nullptr;
 };
 
-/// Distinct normalised paths in order of appearance; of a wrapper and what it wraps the inner one.
-std::vector<ModuleShape> distinctModules(const std::vector<bundle::ModuleRecord>& modules)
-{
-    std::vector<ModuleShape> out;
-    std::map<std::string, std::size_t> seen;
-    for (const auto& module : modules) {
-        ModuleShape shape { normalisedPath(module.path), module.className, module.parameters };
-        const auto [at, added] = seen.emplace(shape.path, out.size());
-        if (added) {
-            out.push_back(std::move(shape));
-        } else {
-            out[at->second] = std::move(shape);
+/// The modules of one run, distinct, in order of appearance.
+struct Modules {
+    std::deque<Module> all;
+    std::unordered_map<std::string_view, Module*> byPath;
+
+    explicit Modules(const std::vector<bundle::ModuleRecord>& records)
+    {
+        byPath.reserve(records.size());
+        for (const auto& record : records) {
+            auto path = normalisedPath(record.path);
+            if (const auto known = byPath.find(path); known != byPath.end()) {
+                known->second->record = &record;
+            } else {
+                auto& added = all.emplace_back(std::move(path), &record);
+                byPath.emplace(added.path, &added);
+            }
         }
     }
-    return out;
+    bool has(const std::string& path) const { return byPath.contains(path); }
+};
+
+void appendEncoded(std::string& to, std::string_view text)
+{
+    for (const char c : text) {
+        if (c == '/' || c == '#' || c == ':' || c == '@' || c == '%') {
+            fmt::format_to(std::back_inserter(to), "%{:02X}", static_cast<unsigned char>(c));
+        } else {
+            to += c;
+        }
+    }
 }
 
 } // namespace
@@ -46,19 +66,18 @@ std::vector<ModuleShape> distinctModules(const std::vector<bundle::ModuleRecord>
 std::string percentEncoded(std::string_view text)
 {
     std::string out;
-    for (const char c : text) {
-        if (c == '/' || c == '#' || c == ':' || c == '@' || c == '%') {
-            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-        } else {
-            out += c;
-        }
-    }
+    appendEncoded(out, text);
     return out;
 }
 
 std::string normalisedPath(std::string_view path)
 {
+    const auto isIn = [&](std::string_view wrapper) { return path.find(wrapper) != std::string_view::npos; };
+    if (!path.starts_with('.') && !path.ends_with('.') && std::none_of(kWrapperComponents.begin(), kWrapperComponents.end(), isIn)) {
+        return std::string(path);
+    }
     std::string out;
+    out.reserve(path.size());
     while (!path.empty()) {
         const auto dot = path.find('.');
         const auto component = path.substr(0, dot);
@@ -69,6 +88,19 @@ std::string normalisedPath(std::string_view path)
         }
     }
     return out;
+}
+
+bool isRoot(std::string_view path)
+{
+    while (!path.empty()) {
+        const auto dot = path.find('.');
+        const auto component = path.substr(0, dot);
+        if (!component.empty() && std::find(kWrapperComponents.begin(), kWrapperComponents.end(), component) == kWrapperComponents.end()) {
+            return false;
+        }
+        path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+    }
+    return true;
 }
 
 std::string joinName(std::string_view module, std::string_view param)
@@ -100,51 +132,57 @@ std::string pairId(const PairKey& key)
         id.append(".m").append(std::to_string(key.micro));
     }
     id.append("/").append(bundle::name(key.phase)).append("/").append(bundle::name(key.kind)).append("/");
-    id.append(percentEncoded(key.kind == bundle::Kind::Batch ? "batch" : joinName(key.module, key.param)));
+    if (key.kind == bundle::Kind::Batch) {
+        id.append("batch");
+    } else {
+        appendEncoded(id, key.module);
+        id.append(key.module.empty() || key.param.empty() ? "" : ".");
+        appendEncoded(id, key.param);
+    }
     if (key.call > 0) {
         id.append("#").append(std::to_string(key.call));
     }
     if (!key.slot.empty()) {
-        id.append(":").append(percentEncoded(key.slot));
+        id.append(":");
+        appendEncoded(id, key.slot);
     }
     return id;
 }
 
 std::map<std::string, std::string> matchRenamedModules(const std::vector<bundle::ModuleRecord>& a, const std::vector<bundle::ModuleRecord>& b)
 {
-    const auto modulesA = distinctModules(a), modulesB = distinctModules(b);
-    std::set<std::string> pathsA, pathsB;
-    for (const auto& m : modulesA) {
-        pathsA.insert(m.path);
-    }
-    for (const auto& m : modulesB) {
-        pathsB.insert(m.path);
-    }
+    const Modules modulesA(a), modulesB(b);
     std::map<std::string, std::string> renames;
-    std::set<std::string> taken;
-    // A module of A that some module of B reaches by its own name under a renamed parent is spoken for, also if that one comes later.
-    const auto isSpokenFor = [&](const std::string& path, const std::string& parentInB) {
-        return pathsB.contains(path) || taken.contains(path) || pathsB.contains(joinName(parentInB, path.substr(path.rfind('.') + 1)));
-    };
-    for (const auto& candidate : modulesB) { // parents come before children in named_modules() order
-        if (pathsA.contains(candidate.path) || candidate.path.empty()) {
+    if (std::all_of(modulesB.all.begin(), modulesB.all.end(), [&](const Module& module) { return modulesA.has(module.path); })) {
+        return renames;
+    }
+    std::unordered_map<std::string, std::vector<const Module*>> left; // by parent: modules of A that no module of B was matched with
+    for (const auto& module : modulesA.all) {
+        if (!module.path.empty() && !modulesB.has(module.path)) {
+            left[parentPath(module.path)].push_back(&module);
+        }
+    }
+    for (const auto& [path, record] : modulesB.all) { // parents come before children in named_modules() order
+        if (modulesA.has(path) || path.empty()) {
             continue;
         }
-        const std::string parentInB = parentPath(candidate.path), parentInA = renamed(renames, parentInB);
-        if (!pathsA.contains(parentInA)) {
+        const std::string parentInB = parentPath(path), parentInA = renamed(renames, parentInB);
+        if (!modulesA.has(parentInA)) {
             continue;
         }
-        const std::string asChild = joinName(parentInA, candidate.path.substr(candidate.path.rfind('.') + 1));
-        if (asChild != candidate.path && pathsA.contains(asChild)) {
+        const std::string asChild = joinName(parentInA, lastComponent(path));
+        if (asChild != path && modulesA.has(asChild)) {
             continue; // its parent's rename already leads there
         }
-        const auto match = std::find_if(modulesA.begin(), modulesA.end(), [&](const ModuleShape& m) {
-            return !m.path.empty() && parentPath(m.path) == parentInA && !isSpokenFor(m.path, parentInB) && m.className == candidate.className
-                && m.parameters == candidate.parameters;
+        auto& siblings = left[parentInA];
+        const auto match = std::find_if(siblings.begin(), siblings.end(), [&](const Module* m) {
+            // One that some module of B reaches by its own name under the renamed parent is spoken for, also if that module comes later.
+            return m->record->className == record->className && m->record->parameters == record->parameters
+                && !modulesB.has(joinName(parentInB, lastComponent(m->path)));
         });
-        if (match != modulesA.end()) {
-            renames.emplace(candidate.path, match->path);
-            taken.insert(match->path);
+        if (match != siblings.end()) {
+            renames.emplace(path, (*match)->path);
+            siblings.erase(match);
         }
     }
     return renames;

@@ -16,6 +16,9 @@ namespace forkpoint::align {
 /// `_checkpoint_wrapped_module`. "module.layers.0" -> "layers.0".
 std::string normalisedPath(std::string_view path);
 
+/// True if nothing but such components is in it: the root module, whatever it is wrapped in.
+bool isRoot(std::string_view path);
+
 /// `module.param`, or the one of the two that is not empty.
 std::string joinName(std::string_view module, std::string_view param);
 
@@ -26,10 +29,10 @@ struct PairKey {
     bundle::Phase phase = bundle::Phase::Start;
     bundle::Kind kind = bundle::Kind::Param;
     bundle::Level level = bundle::Level::Module;
-    std::string module;
-    std::string param;
+    bundle::SharedText module;
+    bundle::SharedText param;
     std::int32_t call = 0;
-    std::string slot;
+    bundle::SharedText slot;
 
     auto operator<=>(const PairKey&) const = default;
     std::string name() const; ///< module and parameter, "batch" for a batch, "(root)" for the root module

@@ -21,8 +21,8 @@ std::string nameKey(const PairKey& key) { return fmt::format("{}/{}", key.step, 
 /// "q.weight" of "layers.0.attn.q.weight", "q" of a module.
 std::string endKey(const PairKey& key)
 {
-    const auto dot = key.module.rfind('.');
-    return fmt::format("{}/{}/{}", key.step, static_cast<int>(key.phase), joinName(dot == std::string::npos ? key.module : key.module.substr(dot + 1), key.param));
+    const std::string_view module = key.module;
+    return fmt::format("{}/{}/{}", key.step, static_cast<int>(key.phase), joinName(module.substr(module.rfind('.') + 1), key.param));
 }
 
 std::string shapeKey(const PairKey& key, const Shape& shape)
@@ -83,7 +83,8 @@ std::string reason(const Pair& unmatched, const Shape& shape, const Pair& other,
         return fmt::format("other phase: {}, not {}", bundle::name(y.phase), bundle::name(x.phase));
     }
     if (other.status == PairStatus::Matched || other.status == PairStatus::Unrelated) {
-        return fmt::format("taken: it is paired with {} of the {}{}", y.name(), ofA ? "reference" : "candidate", y.call > 0 ? fmt::format(", call {}", y.call) : std::string());
+        return fmt::format("taken: it is paired with {} of the {}{}", y.name(), ofA ? "reference" : "candidate",
+                           y.call > 0 ? fmt::format(", call {}", y.call) : std::string());
     }
     if (other.status == PairStatus::NotObserved) {
         return fmt::format("not observed: {}", other.note);

@@ -74,9 +74,10 @@ bool PlacementRule::matches(const PairKey& key, bool ofA) const
 Result<PlacementRule> parsePlacementRule(std::string_view text)
 {
     const auto wrong = [&](std::string_view what) {
-        return fail(ErrorCode::Usage, fmt::format("'{}' {}; write a placement as 'layers.*.qkv=shard(0)@tp', with replicate, shard(DIM), partial(sum) or "
-                                                  "partial(mean), several by commas, an axis of the mesh behind @",
-                                                  text, what));
+        return fail(ErrorCode::Usage,
+                    fmt::format("'{}' {}; write a placement as 'layers.*.qkv=shard(0)@tp', with replicate, shard(DIM), partial(sum) or "
+                                "partial(mean), several by commas, an axis of the mesh behind @",
+                                text, what));
     };
     PlacementRule rule;
     rule.text = text;

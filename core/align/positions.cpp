@@ -34,14 +34,20 @@ public:
         , m_positions(static_cast<std::size_t>(positions))
     {
     }
-    std::span<const std::byte> at(std::size_t row, std::size_t position) const { return std::span(m_bytes).subspan((row * m_positions + position) * m_item, m_item); }
+    std::span<const std::byte> at(std::size_t row, std::size_t position) const
+    {
+        return std::span(m_bytes).subspan((row * m_positions + position) * m_item, m_item);
+    }
     bool isZero(std::size_t row, std::size_t position) const
     {
         const auto bytes = at(row, position);
         return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte { 0 }; });
     }
     bool equal(std::size_t row, std::size_t x, std::size_t y) const { return std::ranges::equal(at(row, x), at(row, y)); }
-    bool equalTo(std::size_t row, std::size_t position, std::span<const std::byte> value) const { return std::ranges::equal(at(row, position), value); }
+    bool equalTo(std::size_t row, std::size_t position, std::span<const std::byte> value) const
+    {
+        return std::ranges::equal(at(row, position), value);
+    }
 
 private:
     const std::vector<std::byte>& m_bytes;
@@ -146,7 +152,8 @@ private:
 };
 
 /// Rows of some cells one after the other, each stretched to a length.
-std::optional<std::vector<std::uint8_t>> stretched(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, std::size_t length, bool padLeft)
+std::optional<std::vector<std::uint8_t>> stretched(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, std::size_t length,
+                                                   bool padLeft)
 {
     std::vector<std::uint8_t> out;
     for (const auto& cell : cells) {
@@ -179,7 +186,9 @@ void findPadding(RowKeys& keys, const std::vector<BatchTensor>& tensors)
     keys.positions = integers->record->shape[1];
     const auto positions = static_cast<std::size_t>(keys.positions);
     keys.kept.assign(rows * positions, 1);
-    const auto mask = std::find_if(tensors.begin(), tensors.end(), [&](const BatchTensor& t) { return isMask(*t.record) && hasPositions(*t.record, keys.rows, keys.positions); });
+    const auto mask = std::find_if(tensors.begin(), tensors.end(), [&](const BatchTensor& t) {
+        return isMask(*t.record) && hasPositions(*t.record, keys.rows, keys.positions);
+    });
     if (mask != tensors.end()) {
         const Elements elements(*mask, keys.positions);
         for (std::size_t i = 0; i < keys.kept.size(); ++i) {
@@ -255,7 +264,8 @@ Positions commonPositions(const std::map<Cell, RowKeys>& a, const std::vector<Ce
 TensorSourcePtr keptMask(const Lane& lane)
 {
     const auto& shape = lane.a.shape;
-    const bool fits = lane.kept && shape.size() >= 2 && elementCount({ shape[0], shape[1] }) == std::ssize(*lane.kept) && elementCount(shape).value_or(0) > 0;
+    const bool fits = lane.kept && shape.size() >= 2 && elementCount({ shape[0], shape[1] }) == std::ssize(*lane.kept)
+        && elementCount(shape).value_or(0) > 0;
     return fits ? std::make_shared<PositionMask>(shape, lane.kept) : nullptr;
 }
 

@@ -189,7 +189,8 @@ bool cutTo(Candidate& longer, const SideParts& parts, const Shape& shape)
 /// Adds up parts that nobody declared to be partial.
 bool guessesSum(const Candidate& candidate)
 {
-    return candidate.micros.join == Join::Sum || std::any_of(candidate.ways.begin(), candidate.ways.end(), [](const Way& w) { return w.join == Join::Sum && !w.declared; });
+    return candidate.micros.join == Join::Sum
+        || std::any_of(candidate.ways.begin(), candidate.ways.end(), [](const Way& w) { return w.join == Join::Sum && !w.declared; });
 }
 
 std::optional<Choice> paddedChoice(const std::vector<Candidate>& ofA, const SideParts& a, const std::vector<Candidate>& ofB, const SideParts& b)
@@ -234,7 +235,8 @@ double weightFor(const PairKey& key, const SideWeights& weights, const SideParts
         }
         declared *= way.weight.value_or(1);
         says = says || way.weight;
-        const bool holdsWhole = way.weight || way.join == Join::Replicate || (parts.axes[k].sameRows && !isLoss(key) && elementCount(candidate.shape) != 1);
+        const bool holdsWhole = way.weight || way.join == Join::Replicate
+            || (parts.axes[k].sameRows && !isLoss(key) && elementCount(candidate.shape) != 1);
         whole *= holdsWhole ? static_cast<double>(parts.axes[k].size) : 1.0;
     }
     if (!weighted || (says && parts.axes.size() == 1)) {
@@ -246,10 +248,19 @@ double weightFor(const PairKey& key, const SideWeights& weights, const SideParts
 Assembly assemblyOf(const Part& part)
 {
     Assembly out;
-    out.parts.assign(1, std::vector<Part>(1, part));
+    out.parts = part;
     out.shape = part.record->shape;
     out.dtype = part.record->dtype;
     return out;
+}
+
+/// What a placement that the user gave makes of the parts of one side.
+std::string madeOf(const PlacementRule& rule, const SideParts& parts, const std::vector<Candidate>& candidates, std::string_view which)
+{
+    if (candidates.empty()) {
+        return fmt::format("; '{}' cannot join the parts of the {}", rule.text, which);
+    }
+    return parts.axes.empty() ? std::string() : fmt::format("; '{}' makes {} of the {}", rule.text, shapeText({ candidates.front().shape }), which);
 }
 
 } // namespace
@@ -270,11 +281,13 @@ std::optional<Lane> oneAgainstOne(const Part& a, const Part& b, const CellGroup&
 Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSide& sideB, const CellGroup& group)
 {
     Relation relation;
+    const auto placements = [](const RelationSide& side) { return side.given ? &side.given->placement : nullptr; };
     const auto sharers = [](const std::vector<std::size_t>& of) { return of.empty() ? nullptr : &of; };
-    auto a = sideParts(key, sideA.grid, { group.meshA, group.weights.a, group.rows.replicatedA, sharers(group.rows.sharersA), sideA.rows, sideA.given,
-                                          sideA.pieces, group.rows.positions.length });
-    auto b = sideParts(key, sideB.grid, { group.meshB, group.weights.b, group.rows.replicatedB, sharers(group.rows.sharersB), sideB.rows, sideB.given,
-                                          sideB.pieces, group.rows.positions.length });
+    const std::int64_t positions = group.rows.positions.length;
+    auto a = sideParts(key, sideA.grid, { group.meshA, group.weights.a, group.rows.replicatedA, sharers(group.rows.sharersA), sideA.rows,
+                                          placements(sideA), sideA.pieces, positions });
+    auto b = sideParts(key, sideB.grid, { group.meshB, group.weights.b, group.rows.replicatedB, sharers(group.rows.sharersB), sideB.rows,
+                                          placements(sideB), sideB.pieces, positions });
     relation.incomplete = a.incomplete || b.incomplete;
     for (const auto* parts : { &a, &b }) {
         if (!parts->problem.empty()) {
@@ -290,9 +303,15 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         }
     }
     if (choices.empty()) {
-        const bool given = (a.given && candidatesA.empty()) || (b.given && candidatesB.empty());
-        relation.problem = fmt::format("{}: {} against {}", given ? "the placement that was given does not fit the shapes" : "shapes cannot be related",
-                                       shapeText(a.shapes()), shapeText(b.shapes()));
+        const bool given = sideA.given || sideB.given;
+        const std::string_view what = given ? "the placement that was given does not fit the shapes" : "shapes cannot be related";
+        relation.problem = fmt::format("{}: {} against {}", what, shapeText(a.shapes()), shapeText(b.shapes()));
+        if (sideA.given) {
+            relation.problem += madeOf(*sideA.given, a, candidatesA, "reference");
+        }
+        if (sideB.given) {
+            relation.problem += madeOf(*sideB.given, b, candidatesB, "candidate");
+        }
         relation.padded = group.rows.positions.length > 0 && isActivation(key.kind);
         return relation;
     }
@@ -320,7 +339,9 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
             reduce(b, bestB, weights.b);
         }
     }
-    const auto needsAll = [&](const Candidate& c) { return c.joins(Join::Concat) || c.joins(Join::Sum) || isActivation(key.kind) || isLocalGradient(key); };
+    const auto needsAll = [&](const Candidate& c) {
+        return c.joins(Join::Concat) || c.joins(Join::Sum) || isActivation(key.kind) || isLocalGradient(key);
+    };
     relation.needsAllOfA = needsAll(bestA);
     relation.needsAllOfB = needsAll(bestB);
     relation.guess = bestA.guessed() || bestB.guessed();

@@ -4,6 +4,7 @@
 
 #include "core/align/assembly.h"
 #include "core/align/placement.h"
+#include "core/align/placement_rule.h"
 
 #include <memory>
 #include <optional>
@@ -43,7 +44,7 @@ struct RelationSide {
     const bundle::Bundle& bundle;
     const PartGrid& grid; ///< [micro][piece and rank]
     const std::map<Cell, RowKeys>& rows;
-    const std::vector<bundle::Placement>* given = nullptr;
+    const PlacementRule* given = nullptr; ///< by the user
     const JoinRule* pieces = nullptr;
 };
 

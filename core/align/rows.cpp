@@ -40,7 +40,7 @@ std::map<Cell, std::vector<const TensorRecord*>> sampleTensors(const Side& side,
             }
             if (record.phase == Phase::Data && record.kind == Kind::Batch) {
                 batches[{ r, record.micro }].push_back(&record);
-            } else if (record.phase == Phase::Forward && record.kind == Kind::Input && record.call == 0 && normalisedPath(record.module).empty()) {
+            } else if (record.phase == Phase::Forward && record.kind == Kind::Input && record.call == 0 && isRoot(record.module)) {
                 inputs[{ r, record.micro }].push_back(&record);
             }
         }
@@ -219,7 +219,8 @@ bool isIdentity(const std::vector<std::int64_t>& order)
 }
 
 /// True if the batches of some cells are longer than those of others.
-bool haveOtherLengths(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b, const std::vector<Cell>& cellsB)
+bool haveOtherLengths(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b,
+                      const std::vector<Cell>& cellsB)
 {
     std::set<std::int64_t> lengths;
     for (const auto& [keys, cells] : { std::pair(&a, &cellsA), std::pair(&b, &cellsB) }) {

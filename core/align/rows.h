@@ -50,8 +50,9 @@ inline constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1); ///< of a 
 struct RowRelation {
     bool matched = false;            ///< both sides hold the same rows, each as often
     bool replicatedA = false, replicatedB = false; ///< every rank of the side holds the same rows: they count once
-    std::vector<std::size_t> sharersA, sharersB; ///< ranks hold the same rows in groups, each of which counts once: per rank index the group's number; else empty
-    std::vector<std::int64_t> order; ///< row i of A is row order[i] of B; empty: the same order, or not matched
+    /// Ranks hold the same rows in groups, each of which counts once: per rank index the group's number; else empty.
+    std::vector<std::size_t> sharersA, sharersB;
+    bundle::SharedValue<std::vector<std::int64_t>> order; ///< row i of A is row order[i] of B; empty: the same order, or not matched
     std::int64_t rowsA = 0, rowsB = 0;
     std::string by;                  ///< "content", "sample id", "batch tensor 1"; empty if not matched
     Positions positions;             ///< rows of other lengths

@@ -42,7 +42,8 @@ Places join(const JoinLevel& level, const std::vector<Places>& parts)
     if (level.join != Join::Concat || parts.size() == 1) {
         Places out = parts.front();
         for (const auto& part : parts) { // a sum has the elements that all summands have at the same places
-            out.consistent = out.consistent && part.consistent && (level.join != Join::Sum || (part.indices == out.indices && part.shape == out.shape));
+            const bool alike = part.indices == out.indices && part.shape == out.shape;
+            out.consistent = out.consistent && part.consistent && (level.join != Join::Sum || alike);
         }
         return out;
     }
@@ -127,7 +128,8 @@ static bool isTiled(const Assembly& assembly)
 bool isSampled(const Assembly& assembly)
 {
     return std::any_of(assembly.parts.begin(), assembly.parts.end(), [](const auto& row) {
-        return std::any_of(row.begin(), row.end(), [](const Part& part) { return part.record->detail != bundle::Detail::Full && !part.record->bytes; });
+        return std::any_of(row.begin(), row.end(),
+                           [](const Part& part) { return part.record->detail != bundle::Detail::Full && !part.record->bytes; });
     });
 }
 

@@ -20,7 +20,7 @@ Result<std::vector<RunTensor>> tensorsOf(const Side& side, std::string_view patt
     std::vector<RunTensor> out;
     for (const auto& [step, records] : index->steps) {
         std::map<PairKey, std::size_t> numbers;
-        for (std::size_t r = 0; r < side.ranks.size(); ++r) {
+        for (std::uint32_t r = 0; r < side.ranks.size(); ++r) {
             for (const auto number : records[r]) {
                 const auto& record = side.ranks[r]->tensors[number];
                 if (!record.notObserved.empty()) {

@@ -3,17 +3,24 @@
 #include "core/align/side_index.h"
 
 #include "core/align/names.h"
+#include "core/align/numbering.h"
 
 #include <fmt/format.h>
 #include <limits>
+#include <oneapi/tbb/parallel_for.h>
 #include <string_view>
-#include <unordered_map>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+// Ranks by themselves and side by side, each with numbers of its own for the names that it uses; then these numbers become those of the side.
 namespace forkpoint::align {
 
 namespace {
+
+std::uint64_t hashOf(std::string_view module, std::string_view param)
+{
+    return XXH3_64bits_withSeed(param.data(), param.size(), XXH3_64bits(module.data(), module.size()));
+}
 
 /// Names as they were recorded. The views are of records, which stay where they are.
 struct RawName {
@@ -22,49 +29,79 @@ struct RawName {
 };
 
 struct RawNameHash {
-    std::size_t operator()(const RawName& name) const
-    {
-        return XXH3_64bits_withSeed(name.param.data(), name.param.size(), XXH3_64bits(name.module.data(), name.module.size()));
-    }
+    std::uint64_t operator()(const RawName& name) const { return hashOf(name.module, name.param); }
 };
+
+struct RankIndex {
+    std::vector<const bundle::TensorRecord*> names; ///< by the rank's own number: the first record of that name
+    std::vector<std::uint32_t> nameOf;              ///< per record: the rank's own number
+    std::map<std::int32_t, std::vector<std::uint32_t>> steps;
+};
+
+RankIndex indexOf(const bundle::RankData& rank)
+{
+    RankIndex out;
+    Numbering<RawName, RawNameHash> seen;
+    out.nameOf.reserve(rank.tensors.size());
+    std::vector<std::uint32_t>* ofStep = nullptr;
+    std::int32_t step = 0;
+    for (std::uint32_t i = 0; i < rank.tensors.size(); ++i) {
+        const auto& record = rank.tensors[i];
+        const auto [number, isNew] = seen.add({ record.module, record.param });
+        if (isNew) {
+            out.names.push_back(&record);
+        }
+        out.nameOf.push_back(number);
+        if (!ofStep || record.step != step) {
+            step = record.step;
+            ofStep = &out.steps[step];
+        }
+        ofStep->push_back(i);
+    }
+    return out;
+}
+
+/// Shared with the record where it has no wrapper prefix.
+RecordName nameOf(const bundle::TensorRecord& record)
+{
+    auto module = normalisedPath(record.module);
+    return { record.module == module ? record.module : bundle::SharedText(std::move(module)), record.param };
+}
 
 } // namespace
 
+std::uint64_t RecordNameHash::operator()(const RecordName& name) const { return hashOf(name.module, name.param); }
+
 Result<SideIndex> indexOf(const Side& side)
 {
-    SideIndex out;
-    std::unordered_map<RawName, std::uint32_t, RawNameHash> seen;
-    std::map<RecordName, std::uint32_t> numbers;
-    for (std::size_t r = 0; r < side.ranks.size(); ++r) {
-        const auto& records = side.ranks[r]->tensors;
-        if (records.size() > std::numeric_limits<std::uint32_t>::max()) {
-            return fail(ErrorCode::Usage, fmt::format("rank {} has more than 4294967295 records", side.ranks[r]->rank), side.label);
-        }
-        auto& nameOf = out.nameOf.emplace_back();
-        nameOf.reserve(records.size());
-        std::vector<std::uint32_t>* ofStep = nullptr;
-        std::int32_t step = 0;
-        for (std::uint32_t i = 0; i < records.size(); ++i) {
-            const auto& record = records[i];
-            const auto [at, added] = seen.try_emplace(RawName { record.module, record.param }, 0);
-            if (added) {
-                RecordName name { normalisedPath(record.module), record.param };
-                const auto [number, isNew] = numbers.try_emplace(name, static_cast<std::uint32_t>(out.names.size()));
-                if (isNew) {
-                    out.names.push_back(std::move(name));
-                }
-                at->second = number->second;
-            }
-            nameOf.push_back(at->second);
-            if (!ofStep || record.step != step) {
-                step = record.step;
-                auto& perRank = out.steps[step];
-                perRank.resize(side.ranks.size());
-                ofStep = &perRank[r];
-            }
-            ofStep->push_back(i);
+    for (const auto* rank : side.ranks) {
+        if (rank->tensors.size() > std::numeric_limits<std::uint32_t>::max()) {
+            return fail(ErrorCode::Usage, fmt::format("rank {} has more than 4294967295 records", rank->rank), side.label);
         }
     }
+    std::vector<RankIndex> ranks(side.ranks.size());
+    oneapi::tbb::parallel_for(std::size_t { 0 }, ranks.size(), [&](std::size_t r) { ranks[r] = indexOf(*side.ranks[r]); });
+
+    SideIndex out;
+    Numbering<RecordName, RecordNameHash> numbers;
+    out.nameOf.resize(ranks.size());
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+        std::vector<std::uint32_t> ofSide; // the side's number by the rank's own
+        ofSide.reserve(ranks[r].names.size());
+        for (const auto* record : ranks[r].names) {
+            ofSide.push_back(numbers.add(nameOf(*record)).first);
+        }
+        for (auto& number : ranks[r].nameOf) {
+            number = ofSide[number];
+        }
+        out.nameOf[r] = std::move(ranks[r].nameOf);
+        for (auto& [step, records] : ranks[r].steps) {
+            auto& perRank = out.steps[step];
+            perRank.resize(ranks.size());
+            perRank[r] = std::move(records);
+        }
+    }
+    out.names = std::move(numbers).keys();
     return out;
 }
 

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 // The records of one side by step and by name, looked at once: runs have millions of them.
@@ -14,8 +13,12 @@ namespace forkpoint::align {
 
 /// A module and a parameter in it, without wrapper prefixes.
 struct RecordName {
-    std::string module, param;
+    bundle::SharedText module, param;
     auto operator<=>(const RecordName&) const = default;
+};
+
+struct RecordNameHash {
+    std::uint64_t operator()(const RecordName& name) const;
 };
 
 /// The records of one step, rank by rank as in Side::ranks: numbers in RankData::tensors, ascending.

@@ -131,7 +131,8 @@ std::string planText(const StepPlan& plan, bool manyRanks, bool ranksMissing, bo
         }
         for (const auto& group : plan.groups) {
             if (!group.weights.agreed) {
-                add(fmt::format("{}: ranks by mean, micro-steps by sum", lossesRecorded ? "the losses agree under no weighting" : "no losses were recorded"));
+                add(fmt::format("{}: ranks by mean, micro-steps by sum",
+                                lossesRecorded ? "the losses agree under no weighting" : "no losses were recorded"));
                 break;
             }
         }
@@ -214,8 +215,8 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
         }
         group.weights = lossWeights(lossGrid(a, stepA, group.ranksA, group.microsA), lossGrid(b, stepB, group.ranksB, group.microsB), fallback);
     }
-    plan.text = planText(plan, cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1,
-                         rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size(), cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
+    const bool ranksMissing = rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size();
+    plan.text = planText(plan, cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, ranksMissing, cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
                          hasLoss(a, stepA) && hasLoss(b, stepB));
     return plan;
 }

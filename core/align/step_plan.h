@@ -15,15 +15,16 @@ struct StepCells {
 
 StepCells stepCells(const Side& side, const StepRecords& records);
 
-/// Decides which cells belong together: the finest grouping under which both sides hold the same rows; if there is none, rank by rank for
-/// equal worlds (as far as both sides recorded them) and micro-step by micro-step for equal counts. `previous` supplies the weights where the losses of
-/// this step agree under none.
 struct PlanSide {
     const Side& side;
     std::int32_t step = 0; ///< in the run's own numbering
     const StepCells& cells;
     const RankMesh& mesh;  ///< declared or given; empty: found by who holds the same rows
 };
+
+/// Decides which cells belong together: the finest grouping under which both sides hold the same rows; if there is none, rank by rank for
+/// equal worlds (as far as both sides recorded them) and micro-step by micro-step for equal counts. `previous` supplies the weights where the
+/// losses of this step agree under none.
 StepPlan planStep(const PlanSide& a, const PlanSide& b, const StepPlan* previous);
 
 } // namespace forkpoint::align

@@ -173,7 +173,8 @@ private:
                 missing.push_back(rank);
         }
         if (!missing.empty()) {
-            report(Problem::Level::Warning, m_bundle->m_path.filename().string(),
+            // A note: ranks that could not be read were complained about, and of the others nothing is damaged.
+            report(Problem::Level::Note, m_bundle->m_path.filename().string(),
                    fmt::format(
                        "{} of {} ranks are missing: {}. They were recorded elsewhere, not at all, or cannot be read; what they computed is "
                        "not compared",

@@ -11,6 +11,9 @@ namespace forkpoint::bundle {
 namespace {
 
 constexpr std::uint64_t kBeyond = 64u << 10; ///< read at a time of the last line, which may end beyond the part
+constexpr std::size_t kBlock = 64; ///< bytes looked at together for white space, without a branch for each
+
+bool isSpace(char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; }
 
 } // namespace
 
@@ -50,6 +53,27 @@ Result<void> LineReader::fill()
     return {};
 }
 
+bool LineReader::skipBlanks()
+{
+    const std::uint64_t part = m_partEnd - lineStart(); // lines that begin beyond it belong to the next one
+    const char* const begin = m_window.data() + m_begin;
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(m_end - m_begin, part));
+    std::size_t spaces = 0;
+    for (bool all = true; all && spaces + kBlock <= size; spaces += all ? kBlock : 0) {
+        for (std::size_t i = 0; i < kBlock; ++i)
+            all &= isSpace(begin[spaces + i]);
+    }
+    while (spaces < size && isSpace(begin[spaces]))
+        ++spaces;
+    while (spaces > 0 && begin[spaces - 1] != '\n') // the beginning of a line with content, or of one that is not read yet
+        --spaces;
+    m_blanks = static_cast<std::uint64_t>(std::count(begin, begin + spaces, '\n'));
+    m_number += m_blanks;
+    m_begin += spaces;
+    m_searched = std::max(m_searched, m_begin);
+    return m_blanks > 0;
+}
+
 Result<bool> LineReader::endLine()
 {
     m_tooLong = false;
@@ -84,6 +108,8 @@ Result<LineReader::Event> LineReader::next()
     }
     if (lineStart() >= m_partEnd)
         return Event::End;
+    if (skipBlanks())
+        return Event::Blank;
     const Result<bool> ended = endLine();
     if (!ended)
         return tl::unexpected(ended.error());
@@ -98,7 +124,8 @@ Result<LineReader::Event> LineReader::next()
     m_text = {m_window.data() + m_begin, m_lineEnd - m_begin};
     m_begin = m_searched = m_lineEnd + 1;
     ++m_number;
-    return m_tooLong ? Event::TooLong : Event::Line;
+    m_blanks = std::all_of(m_text.begin(), m_text.end(), isSpace) ? 1 : 0;
+    return m_tooLong ? Event::TooLong : m_blanks > 0 ? Event::Blank : Event::Line;
 }
 
 } // namespace forkpoint::bundle

@@ -20,6 +20,7 @@ public:
 
     enum class Event {
         Line, ///< text() is the line, without '\n', followed by enough readable bytes for simdjson
+        Blank, ///< lines of white space alone, as many as there are in a row: up to number(), blanks() of them
         TooLong, ///< a line of more than kMaxLine bytes, skipped
         Torn, ///< bytes after the last '\n': text() is their beginning
         End, ///< of the file, or of the part of it
@@ -32,10 +33,12 @@ public:
     Result<Event> next();
     std::string_view text() const { return m_text; } ///< until the next call
     std::uint64_t number() const { return m_number; } ///< of the line just returned, from 1 at `begin`
+    std::uint64_t blanks() const { return m_blanks; }
     std::uint64_t position() const { return m_position; } ///< bytes of the file read so far
 
 private:
     Result<void> fill();
+    bool skipBlanks(); ///< passes over the blank lines at m_begin that are in the window; false if there are none
     Result<bool> endLine(); ///< finds the end of the line at m_begin; false if the file ends before it
     std::uint64_t lineStart() const { return m_position - (m_end - m_begin); } ///< in the file
 
@@ -50,6 +53,7 @@ private:
     std::uint64_t m_position = 0;
     std::uint64_t m_partEnd = 0;
     std::uint64_t m_number = 0;
+    std::uint64_t m_blanks = 0;
     std::string_view m_text;
 };
 

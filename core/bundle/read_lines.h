@@ -58,6 +58,8 @@ template <class Content> struct LinePart {
     Content content;
     PartProblems problems;
     std::uint64_t lines = 0;
+    std::uint64_t blanks = 0; ///< of these
+    std::uint64_t firstBlank = 0; ///< its number, if there is one
     std::uint64_t end = 0; ///< byte of the file
     std::string failure;   ///< why the file could not be read on
 };
@@ -83,6 +85,11 @@ void readPart(LineContext& context, const std::shared_ptr<const OpenFile>& file,
         if (*event == LineReader::Event::End)
             return;
         const std::uint64_t number = part.lines = context.lines.number();
+        if (*event == LineReader::Event::Blank) {
+            part.firstBlank = part.blanks == 0 ? number - context.lines.blanks() + 1 : part.firstBlank;
+            part.blanks += context.lines.blanks();
+            continue;
+        }
         if (*event == LineReader::Event::Torn) {
             part.problems.add(number,
                               "the last line is torn (it has no line end), because the recording was stopped or the file was cut while "
@@ -114,7 +121,7 @@ Result<void> readLines(const std::shared_ptr<const OpenFile>& file, LineContexts
 {
     using Part = std::shared_ptr<LinePart<Content>>;
     constexpr std::size_t kInFlight = 16;
-    std::uint64_t next = 0, linesBefore = 0;
+    std::uint64_t next = 0, linesBefore = 0, blanks = 0, firstBlank = 0;
     std::atomic<bool> failed = false;
     const auto input = [&](tbb::flow_control& flow) -> std::uint64_t {
         const std::uint64_t begin = next;
@@ -134,6 +141,8 @@ Result<void> readLines(const std::shared_ptr<const OpenFile>& file, LineContexts
             return;
         merge(*part);
         part->problems.report(log, linesBefore);
+        firstBlank = blanks == 0 ? linesBefore + part->firstBlank : firstBlank;
+        blanks += part->blanks;
         linesBefore += part->lines;
         if (!part->failure.empty()) {
             log.file(Problem::Level::Warning, part->failure);
@@ -147,6 +156,10 @@ Result<void> readLines(const std::shared_ptr<const OpenFile>& file, LineContexts
                                & tbb::make_filter<Part, void>(tbb::filter_mode::serial_in_order, output));
     if (stop.stop_requested())
         return fail(ErrorCode::Cancelled, "reading was cancelled");
+    if (blanks == 1)
+        log.line(firstBlank, Problem::Level::Warning, "the line is blank; it is skipped");
+    else if (blanks > 1)
+        log.line(firstBlank, Problem::Level::Warning, std::to_string(blanks) + " lines are blank, this is the first of them; they are skipped");
     return {};
 }
 

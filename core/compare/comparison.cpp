@@ -8,6 +8,8 @@ const Structure& Snapshot::structure() const { return m_comparison->m_structure;
 
 const diagnose::PairResult& Snapshot::result(std::size_t pair) const { return m_comparison->m_results[pair]; }
 
+std::span<const diagnose::PairResult> Snapshot::results() const { return { m_comparison->m_results.data(), m_ready }; }
+
 std::span<const diagnose::Severity> Snapshot::severities() const { return { m_comparison->m_severities.data(), m_ready }; }
 
 std::span<const double> Snapshot::errors() const { return { m_comparison->m_errors.data(), m_ready }; }

@@ -45,6 +45,7 @@ public:
     std::size_t pairs() const { return structure().alignment.pairs.size(); }
     std::size_t ready() const { return m_ready; }
     const diagnose::PairResult& result(std::size_t pair) const; ///< pair < ready()
+    std::span<const diagnose::PairResult> results() const;      ///< the ready ones
 
     // Columns over the ready pairs.
     std::span<const diagnose::Severity> severities() const;

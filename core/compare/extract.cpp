@@ -33,7 +33,7 @@ std::string fileName(const std::string& id, std::size_t number)
 Assembly alone(const Part& part)
 {
     Assembly out;
-    out.parts = { { part } };
+    out.parts = part;
     out.shape = part.record->shape;
     out.dtype = part.record->dtype;
     return out;

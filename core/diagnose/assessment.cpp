@@ -153,7 +153,7 @@ std::optional<std::size_t> Assessor::pairBefore(std::size_t pair) const
 {
     // The one input of a start pair or of a state on entry is the same tensor after the previous update.
     const auto& key = m_alignment.pairs[pair].key;
-    const bool carries = key.phase == Phase::Start || key.slot.ends_with("@before");
+    const bool carries = key.phase == Phase::Start || key.slot->ends_with("@before");
     if (!carries || m_inputs.of[pair].size() != 1 || m_inputs.of[pair][0] >= pair) {
         return std::nullopt;
     }

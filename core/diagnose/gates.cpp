@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnose/gates.h"
 
+#include "core/diagnose/assessment.h"
+
 #include <algorithm>
 
 namespace forkpoint::diagnose {
@@ -11,10 +13,14 @@ namespace {
 using bundle::Kind;
 using bundle::Phase;
 
-void count(GateSummary& gate, Severity severity)
+void count(GateSummary& gate, const PairResult& result)
 {
-    gate.worst = std::max(gate.worst, severity);
-    switch (severity) {
+    gate.worst = std::max(gate.worst, result.severity);
+    if (result.differsInBits) {
+        ++gate.differing;
+        return;
+    }
+    switch (result.severity) {
     case Severity::Identical:
         ++gate.identical;
         break;
@@ -68,7 +74,7 @@ Gate gateOf(const align::PairKey& key)
     case Phase::Data:
         return Gate::Data;
     case Phase::Forward:
-        return key.kind == Kind::Output && (key.module == "loss" || key.module.starts_with("loss#")) ? Gate::Loss : Gate::Forward;
+        return key.kind == Kind::Output && (key.module == "loss" || key.module->starts_with("loss#")) ? Gate::Loss : Gate::Forward;
     case Phase::Backward:
         return Gate::Backward;
     case Phase::Reduce:
@@ -102,7 +108,7 @@ bool mayDiffer(const align::Alignment& alignment, const align::Pair& pair)
     return std::any_of(pair.lanes.begin(), pair.lanes.end(), [&](const align::Lane& lane) { return isSplit(lane.a) || isSplit(lane.b); });
 }
 
-Gates summariseGates(const align::Alignment& alignment, std::span<const Severity> severities, const GateQuestion& question)
+Gates summariseGates(const align::Alignment& alignment, std::span<const PairResult> results, const GateQuestion& question)
 {
     Gates out;
     const auto& pairs = alignment.pairs;
@@ -111,8 +117,8 @@ Gates summariseGates(const align::Alignment& alignment, std::span<const Severity
             continue;
         }
         auto& gate = out[static_cast<std::size_t>(gateOf(pairs[i].key))];
-        if (i < severities.size()) {
-            count(gate, severities[i]);
+        if (i < results.size()) {
+            count(gate, results[i]);
         } else {
             ++gate.pending;
         }
@@ -120,8 +126,8 @@ Gates summariseGates(const align::Alignment& alignment, std::span<const Severity
     for (auto& gate : out) {
         gate.state = gate.all() == 0        ? GateState::NotRecorded
             : gate.all() == gate.unmatched  ? GateState::NotCompared
-            : gate.above + gate.invalid > 0 ? GateState::Differs
-                                            : GateState::Ok;
+            : gate.above + gate.invalid + gate.differing > 0 ? GateState::Differs
+                                                             : GateState::Ok;
     }
     if (question.environmentDiffers) {
         auto& environment = out[static_cast<std::size_t>(Gate::Environment)];

@@ -14,6 +14,8 @@
 
 namespace forkpoint::diagnose {
 
+struct PairResult;
+
 /// The stations of a step, in order; also the order of suspicion.
 enum class Gate : std::uint8_t { Environment, Data, Weights, Forward, Loss, Backward, Reduce, Optimizer };
 inline constexpr std::size_t kGates = 8;
@@ -26,7 +28,7 @@ bool mayDiffer(const align::Alignment& alignment, const align::Pair& pair);
 
 enum class GateState : std::uint8_t {
     Ok,          ///< every pair identical or within the floor
-    Differs,     ///< something above the floor (environment: something recorded differs), but the fork lies elsewhere
+    Differs,     ///< something above the floor, or of another hash (environment: something recorded differs), but the fork lies elsewhere
     Fork,        ///< the fork lies here
     NotCompared, ///< recorded on one side only, or unreadable: nothing could be compared
     NotRecorded, ///< no pair
@@ -38,8 +40,9 @@ struct GateSummary {
     GateState state = GateState::NotRecorded;
     Severity worst = Severity::Identical;
     std::size_t identical = 0, noise = 0, above = 0, unmatched = 0, invalid = 0, pending = 0;
+    std::size_t differing = 0; ///< the recorded hashes differ; by how much cannot be told
 
-    std::size_t all() const { return identical + noise + above + unmatched + invalid + pending; }
+    std::size_t all() const { return identical + noise + above + unmatched + invalid + pending + differing; }
 };
 using Gates = std::array<GateSummary, kGates>;
 
@@ -49,7 +52,7 @@ struct GateQuestion {
     std::optional<std::size_t> environmentDiffers; ///< unexpected entries that differ; nullopt: neither side recorded any
 };
 
-/// `severities` are those of the first pairs; pairs without one are pending. A pair that was not observed counts nowhere.
-Gates summariseGates(const align::Alignment& alignment, std::span<const Severity> severities, const GateQuestion& question);
+/// `results` are those of the first pairs; pairs without one are pending. A pair that was not observed counts nowhere.
+Gates summariseGates(const align::Alignment& alignment, std::span<const PairResult> results, const GateQuestion& question);
 
 } // namespace forkpoint::diagnose

@@ -152,19 +152,35 @@ void backInPlace(metrics::PairStatistics& statistics, const std::optional<std::v
     }
 }
 
+/// Digest or fold, where that is all that was recorded of some part.
+std::optional<bundle::Detail> hashAlone(const Assembly& assembly)
+{
+    for (const auto& row : assembly.parts) {
+        for (const auto& part : row) {
+            const auto detail = part.record->detail;
+            if ((detail == bundle::Detail::Digest || detail == bundle::Detail::Fold) && !part.record->bytes) {
+                return detail;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 /// Why nothing can be measured: one side has no values, or none at places that the other side has.
 Error notComparable(const Lane& lane)
 {
-    for (const auto* side : { &lane.a, &lane.b }) {
-        for (const auto& row : side->parts) {
-            for (const auto& part : row) {
-                if ((part.record->detail == bundle::Detail::Digest || part.record->detail == bundle::Detail::Fold) && !part.record->bytes) {
-                    return { ErrorCode::NotFound,
-                             fmt::format("the bits differ, or cannot be told equal; by how much is not known: only a {} was recorded", bundle::name(part.record->detail)),
-                             {} };
-                }
-            }
-        }
+    const auto a = hashAlone(lane.a), b = hashAlone(lane.b);
+    if (a != b && !sameBits(lane.a, lane.b)) {
+        const auto has = [](const auto& hash) { return hash ? fmt::format("only a {}", bundle::name(*hash)) : std::string("values and no such hash"); };
+        return { ErrorCode::NotFound,
+                 fmt::format("the reference has {} of it, the candidate {}: a hash tells whether another of its kind is equal, and nothing else. Record one "
+                             "of the runs again with --like and the other's bundle, so that both hold the same",
+                             has(a), has(b)),
+                 {} };
+    }
+    if (a || b) {
+        return { ErrorCode::NotFound,
+                 fmt::format("the bits differ, or cannot be told equal; by how much is not known: only a {} was recorded", bundle::name(a ? *a : *b)), {} };
     }
     return { ErrorCode::NotFound, "only sketches were recorded, and the two sides' keep no common elements", {} };
 }
@@ -211,8 +227,8 @@ std::vector<std::string> Measurer::stateSlots(const align::Part& part) const
 
 std::optional<Assembly> Measurer::counterpart(const Assembly& assembly, Phase phase, Kind kind, const std::string& slot) const
 {
-    Assembly out = assembly;
-    for (auto& row : out.parts) {
+    align::PartGrid parts = assembly.parts.grid();
+    for (auto& row : parts) {
         for (auto& part : row) {
             const auto* record = find(part, part.record->step, phase, kind, slot);
             if (!record || record->shape != part.record->shape) {
@@ -221,6 +237,8 @@ std::optional<Assembly> Measurer::counterpart(const Assembly& assembly, Phase ph
             part.record = record;
         }
     }
+    Assembly out = assembly;
+    out.parts = std::move(parts);
     return out;
 }
 
@@ -278,6 +296,9 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
         out.sameBytes = true;
         out.statistics = statisticsOfEqual(lane.a);
         return out;
+    }
+    if (hashAlone(lane.a) != hashAlone(lane.b) && !sameBits(lane.a, lane.b)) {
+        return tl::unexpected(notComparable(lane));
     }
     const auto places = placesOf(lane);
     if (places) {
@@ -360,7 +381,7 @@ Result<std::optional<LaneMeasurement>> Measurer::measureWellConditioned(const La
         if (!wideA || !wideB) {
             return tl::unexpected(wideA ? wideB.error() : wideA.error());
         }
-        const Shape shape = places ? Shape { std::ssize(*places) } : lane.a.shape;
+        const Shape shape = places ? Shape { std::ssize(*places) } : *lane.a.shape;
         if ((*wideA)->dtype() != DType::Float32 || (*wideB)->dtype() != DType::Float32 || (*wideA)->shape() != shape || (*wideB)->shape() != shape) {
             return std::optional<SourcePair>();
         }
@@ -374,7 +395,7 @@ Result<std::optional<LaneMeasurement>> Measurer::measureWellConditioned(const La
         return gradient ? Result<std::optional<LaneMeasurement>>(std::nullopt) : tl::unexpected(gradient.error());
     }
     std::vector<SourcePair> states;
-    for (const auto& slot : stateSlots(lane.a.parts.front().front())) {
+    for (const auto& slot : stateSlots(lane.a.parts[0][0])) {
         auto state = beside(Phase::Optimizer, Kind::OptimizerState, slot);
         if (!state) {
             return tl::unexpected(state.error());

@@ -124,9 +124,7 @@ Verdict verdict(const align::Alignment& alignment, const graph::PairInputs& inpu
     out.ordered = recorded(alignment.a) && recorded(alignment.b);
     const ForkFinder finder(alignment, inputs, results);
     out.fork = out.ordered ? finder.find() : finder.first();
-    std::vector<Severity> severities(results.size());
-    std::transform(results.begin(), results.end(), severities.begin(), [](const PairResult& result) { return result.severity; });
-    out.gates = summariseGates(alignment, severities, { {}, out.fork && out.ordered ? std::optional(out.fork->pair) : std::nullopt, environmentDiffers });
+    out.gates = summariseGates(alignment, results, { {}, out.fork && out.ordered ? std::optional(out.fork->pair) : std::nullopt, environmentDiffers });
     return out;
 }
 

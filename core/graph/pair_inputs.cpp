@@ -322,11 +322,11 @@ private:
             addTensor(to, key.step, Phase::Reduce, Kind::Grad, key);
             break;
         case Kind::OptimizerState:
-            if (key.slot.ends_with(kBeforeSuffix)) {
-                addPrevious(to, key, Kind::OptimizerState, key.slot.substr(0, key.slot.size() - kBeforeSuffix.size()));
+            if (key.slot->ends_with(kBeforeSuffix)) {
+                addPrevious(to, key, Kind::OptimizerState, key.slot->substr(0, key.slot.size() - kBeforeSuffix.size()));
                 break;
             }
-            addTensor(to, key.step, Phase::Optimizer, Kind::OptimizerState, key, key.slot + std::string(kBeforeSuffix));
+            addTensor(to, key.step, Phase::Optimizer, Kind::OptimizerState, key, *key.slot + std::string(kBeforeSuffix));
             addTensor(to, key.step, Phase::Start, Kind::Param, key);
             addLastGradient(to, key);
             break;

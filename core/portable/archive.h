@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/bundle/shared_value.h"
+#include "core/bundle/value_pool.h"
 
 #include <array>
 #include <bit>
@@ -51,6 +51,7 @@ public:
     static constexpr bool kReads = false;
 
     template <class... T> void operator()(const T&... values) { (write(values), ...); }
+    template <class T> void appended(const T& value) { write(value); }
     std::string take() { return std::move(m_bytes); }
 
     const align::Side* sides[2] = { nullptr, nullptr }; ///< A and B, as of the reader
@@ -133,6 +134,12 @@ public:
     }
 
     template <class... T> void operator()(T&... values) { (read(values), ...); }
+    template <class T> void appended(T& value) ///< a field that a minor version appended to a record: files of older ones lack it
+    {
+        if (m_at < m_end) {
+            read(value);
+        }
+    }
 
     /// A and B, and the one whose parts are read next: parts refer to records by number.
     const align::Side* sides[2] = { nullptr, nullptr };
@@ -252,7 +259,7 @@ private:
         } else if constexpr (IsShared<T>::value) {
             std::remove_cvref_t<decltype(*value)> plain;
             read(plain);
-            value = std::move(plain);
+            value = shared(std::move(plain));
         } else if constexpr (IsPair<T>::value) {
             read(value.first);
             read(value.second);
@@ -270,6 +277,11 @@ private:
         }
     }
 
+    /// Equal values are one in memory, as they were before they were written.
+    bundle::SharedText shared(std::string value) { return m_pool.text(value); }
+    bundle::SharedShape shared(Shape value) { return m_pool.shape(value); }
+    template <class T> bundle::SharedValue<T> shared(T value) { return value; }
+
     std::uint64_t below(std::uint64_t limit)
     {
         const std::uint64_t value = number();
@@ -283,6 +295,7 @@ private:
     std::span<const std::byte> m_bytes;
     std::size_t m_at = 0, m_end = 0; ///< m_end: of the record that is being read
     std::string m_problem;
+    bundle::ValuePool m_pool;
 };
 
 } // namespace forkpoint::portable

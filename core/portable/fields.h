@@ -181,9 +181,11 @@ template <class Archive> void fields(Archive& archive, JoinLevel& x)
 
 template <class Archive> void fields(Archive& archive, Assembly& x)
 {
-    auto& [parts, outer, ranks, dim, micros, weight, order, samples, shape, positions, padLeft, dtype] = x;
+    auto& [rows, outer, ranks, micros, padLeft, dtype, dim, weight, order, samples, shape, positions] = x;
+    PartGrid parts = rows.grid();
     archive(parts, outer, ranks, dim, micros, weight, order, samples, shape, positions, padLeft, dtype);
     if constexpr (Archive::kReads) {
+        rows = parts;
         bool sound = !parts.empty() && elementCount(shape).has_value() && dim >= 0 && (order.empty() || static_cast<std::int64_t>(order.size()) == samples);
         for (const auto& row : parts) {
             sound = sound && !row.empty() && row.size() == parts.front().size();
@@ -213,7 +215,7 @@ template <class Archive> void fields(Archive& archive, Lane& x)
 /// Its id follows from its key.
 template <class Archive> void fields(Archive& archive, Pair& x)
 {
-    auto& [key, id, rule, status, lanes, assembly, note, guess, dtypeA, dtypeB, shapeA, shapeB, source, mappedBy] = x;
+    auto& [key, id, rule, status, guess, dtypeA, dtypeB, lanes, assembly, note, shapeA, shapeB, source, mappedBy] = x;
     archive(key, rule, status, lanes, assembly, note, guess, dtypeA, dtypeB, shapeA, shapeB, source, mappedBy);
     if constexpr (Archive::kReads) {
         id = pairId(key);
@@ -317,8 +319,9 @@ template <class Archive> void fields(Archive& archive, Fork& x)
 
 template <class Archive> void fields(Archive& archive, GateSummary& x)
 {
-    auto& [state, worst, identical, noise, above, unmatched, invalid, pending] = x;
+    auto& [state, worst, identical, noise, above, unmatched, invalid, pending, differing] = x;
     archive(state, worst, identical, noise, above, unmatched, invalid, pending);
+    archive.appended(differing);
 }
 
 template <class Archive> void fields(Archive& archive, Verdict& x)

@@ -103,10 +103,10 @@ Json keyJson(const char* idKey, const align::Pair& pair)
 {
     const auto& key = pair.key;
     Json out = object(idKey, pair.id, "step", key.step, "micro", std::max(key.micro, 0), "phase", bundle::name(key.phase), "kind",
-                      bundle::name(key.kind), "module", key.module, "name",
+                      bundle::name(key.kind), "module", *key.module, "name",
                       key.kind == bundle::Kind::Batch ? "batch" : align::joinName(key.module, key.param), "call", key.call);
     if (!key.slot.empty()) {
-        out["slot"] = key.slot;
+        out["slot"] = *key.slot;
     }
     return out;
 }
@@ -118,18 +118,18 @@ Json pairJson(const compare::Snapshot& comparison, std::size_t index)
     Json out = keyJson("id", pair);
     out["rule"] = align::name(pair.rule);
     if (!pair.mappedBy.empty()) {
-        out["mapped_by"] = pair.mappedBy;
+        out["mapped_by"] = *pair.mappedBy;
     }
-    out["assembly"] = pair.assembly;
+    out["assembly"] = *pair.assembly;
     out["guess"] = pair.guess;
     out["severity"] = diagnose::name(result.severity);
     out["dtype"] = { name(pair.dtypeA), name(pair.dtypeB) };
-    out["shape"] = { pair.shapeA, pair.shapeB };
+    out["shape"] = { *pair.shapeA, *pair.shapeB };
     if (!pair.source.empty()) {
-        out["source"] = pair.source;
+        out["source"] = *pair.source;
     }
     if (pair.status == PairStatus::NotObserved) {
-        out["not_observed"] = pair.note;
+        out["not_observed"] = *pair.note;
         return out;
     }
     if (const auto* lane = result.worstLane()) {
@@ -178,7 +178,7 @@ Json forkJson(const compare::Snapshot& comparison, const diagnose::Fork& fork)
         after.push_back(pairs[i].id);
     }
     out["proven"] = fork.proven;
-    out["source"] = pair.source.empty() ? Json(nullptr) : Json(pair.source);
+    out["source"] = pair.source.empty() ? Json(nullptr) : Json(*pair.source);
     return out;
 }
 
@@ -193,7 +193,8 @@ Json gatesJson(const diagnose::Verdict& verdict)
                         { "noise", gate.noise },
                         { "above_floor", gate.above },
                         { "unmatched", gate.unmatched },
-                        { "invalid", gate.invalid } });
+                        { "invalid", gate.invalid },
+                        { "differing", gate.differing } });
     }
     return out;
 }

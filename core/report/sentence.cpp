@@ -29,7 +29,7 @@ std::string place(const align::Pair& pair)
         text += fmt::format(" (call {})", key.call);
     }
     if (!key.slot.empty()) {
-        text += fmt::format(" [{}]", key.slot);
+        text += fmt::format(" [{}]", *key.slot);
     }
     return text;
 }
@@ -37,11 +37,18 @@ std::string place(const align::Pair& pair)
 std::string counted(std::size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
 /// What was not compared, one sentence each.
-std::string leftOut(const compare::PairCounts& counts)
+std::string leftOut(const compare::Snapshot& comparison, const compare::PairCounts& counts)
 {
     std::string text;
     if (counts.differing > 0) {
-        text += fmt::format(" {} in bits; by how much was not recorded.", counts.differing == 1 ? "1 tensor differs" : fmt::format("{} tensors differ", counts.differing));
+        const auto results = comparison.results();
+        const auto first = std::find_if(results.begin(), results.end(), [](const auto& result) { return result.differsInBits; });
+        const auto where = place(comparison.structure().alignment.pairs[static_cast<std::size_t>(first - results.begin())]);
+        const bool ordered = comparison.outcome()->verdict.ordered;
+        text += counts.differing == 1
+            ? fmt::format(" 1 tensor differs in bits, {}; by how much was not recorded.", where)
+            : fmt::format(" {} tensors differ in bits; by how much was not recorded. The first in {} is {}.", counts.differing,
+                          ordered ? "execution order" : "the order of the files", where);
     }
     if (counts.oneSided() > 0) {
         text += fmt::format(" {} on one side only.", counts.oneSided() == 1 ? "1 tensor exists" : fmt::format("{} tensors exist", counts.oneSided()));
@@ -62,14 +69,14 @@ std::string agreement(const compare::Snapshot& comparison)
         return (oneRun && counts.compared() > 0 ? "Nothing that must be equal on all ranks was compared."
                    : counts.unreadable > 0      ? "Nothing could be compared."
                                                 : "Nothing could be compared: no tensor exists on both sides.")
-            + leftOut(counts);
+            + leftOut(comparison, counts);
     }
     const std::string_view subject = oneRun ? "Weights, reduced gradients and optimizer" : comparison.outcome()->verdict.ordered ? "The runs" : "The files";
     std::string text;
     if (withinFloor == 0) {
         text = fmt::format("No tensor could be decided: {} the floor, but may have grown from rounding.",
                            counts.undecidable == 1 ? "1 exceeds" : fmt::format("{} exceed", counts.undecidable));
-        return text + leftOut(counts);
+        return text + leftOut(comparison, counts);
     }
     if (counts.noise == 0) {
         text = counts.complete() ? fmt::format("{} are bit-identical in all {}.", subject, counted(counts.identical, "compared tensor"))
@@ -87,7 +94,7 @@ std::string agreement(const compare::Snapshot& comparison)
         text += fmt::format(" {} in later steps {} the floor, but may have grown from rounding.", counted(counts.undecidable, "tensor"),
                             counts.undecidable == 1 ? "exceeds" : "exceed");
     }
-    return text + leftOut(counts);
+    return text + leftOut(comparison, counts);
 }
 
 /// Said before the verdict on two ranks of one run.
@@ -224,7 +231,7 @@ std::string verdictSentence(const compare::Snapshot& comparison)
     }
     const auto& pair = comparison.structure().alignment.pairs[verdict.fork->pair];
     const std::string_view subject = before.empty() ? "The runs" : "They";
-    const std::string where = pair.source.empty() ? "" : fmt::format(" at {}", pair.source);
+    const std::string where = pair.source.empty() ? "" : fmt::format(" at {}", *pair.source);
     if (pair.status == align::PairStatus::OnlyA || pair.status == align::PairStatus::OnlyB) {
         return before
             + fmt::format("{} fork at {}{}: it exists in the {} only, and what it feeds differs.", subject, place(pair), where,

@@ -22,6 +22,7 @@ using diagnose::Severity;
 
 constexpr std::size_t kContextLines = 12;
 constexpr std::size_t kNoteLines = 12;
+constexpr std::size_t kReasons = 2; ///< why tensors could not be read; of more only the first is told
 constexpr std::size_t kLanes = 16;
 constexpr int kNarrow = 70; ///< below, a column is left out so that names have room
 
@@ -77,6 +78,7 @@ std::string gateDetail(const diagnose::GateSummary& gate)
     add(gate.identical, "identical");
     add(gate.noise, "noise");
     add(gate.unmatched, "unmatched");
+    add(gate.differing, "differing in bits");
     add(gate.above, "above the floor");
     add(gate.invalid, "invalid");
     return out;
@@ -90,7 +92,7 @@ std::string gatesText(const compare::Snapshot& comparison, const TextOptions& op
     const auto step = verdict.fork ? std::optional(alignment.pairs[verdict.fork->pair].key.step) : std::nullopt;
     const diagnose::GateQuestion question { step, verdict.fork ? std::optional(verdict.fork->pair) : std::nullopt,
                                             diagnose::unexpectedDifferences(comparison.structure().context) };
-    const auto gates = diagnose::summariseGates(alignment, comparison.severities(), question);
+    const auto gates = diagnose::summariseGates(alignment, comparison.results(), question);
     std::string out = heading(step ? fmt::format("Gates of step {}", *step) : "Gates", options);
     for (std::size_t g = 0; g < diagnose::kGates; ++g) {
         const auto& gate = gates[g];
@@ -297,6 +299,12 @@ bool isNoiseRun(const nlohmann::json& rank)
     return found != rank.end() && found->is_object();
 }
 
+/// Pairs that were not compared for one reason.
+struct Refused {
+    std::size_t pairs = 0;
+    std::size_t first = 0;
+};
+
 std::string notesText(const compare::Snapshot& comparison, const TextOptions& options)
 {
     const auto& alignment = comparison.structure().alignment;
@@ -310,12 +318,13 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
         }
     }
     std::size_t sampled = 0;
-    std::map<std::string, std::size_t> notCompared; // reason -> pairs
+    std::map<std::string, Refused> notCompared; // by reason
     for (std::size_t i = 0; i < alignment.pairs.size(); ++i) {
         const auto& result = comparison.result(i);
         sampled += result.worstLane() && result.worstLane()->sampled > 0 ? 1u : 0u;
         if (alignment.pairs[i].status == align::PairStatus::Matched && result.lanes.empty() && !result.note.empty()) {
-            ++notCompared[result.note];
+            auto& refused = notCompared[result.note];
+            refused.first = refused.pairs++ == 0 ? i : refused.first;
         }
     }
     if (sampled > 0) {
@@ -323,8 +332,21 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
                                     "Their errors are estimates, and what lies between the samples was not seen",
                                     sampled, sampled == 1 ? " was" : "s were", bundle::kSamples));
     }
-    for (const auto& [reason, count] : notCompared) {
-        notes.push_back(fmt::format("{} pair{} not compared: {}", count, count == 1 ? "" : "s", reason));
+    // Damaged files give every tensor a reason of its own: of many reasons only the first is told.
+    const auto isHash = [&](const auto& entry) { return comparison.result(entry.second.first).differsInBits; };
+    const bool joined = notCompared.size() - static_cast<std::size_t>(std::count_if(notCompared.begin(), notCompared.end(), isHash)) > kReasons;
+    Refused unreadable { 0, alignment.pairs.size() };
+    for (const auto& entry : notCompared) {
+        const auto& [reason, refused] = entry;
+        if (joined && !isHash(entry)) {
+            unreadable = { unreadable.pairs + refused.pairs, std::min(unreadable.first, refused.first) };
+        } else {
+            notes.push_back(fmt::format("{} pair{} not compared: {}", refused.pairs, refused.pairs == 1 ? "" : "s", reason));
+        }
+    }
+    if (joined) {
+        notes.push_back(fmt::format("{} tensors could not be read, the first is {}: {}", unreadable.pairs, alignment.pairs[unreadable.first].id,
+                                    comparison.result(unreadable.first).note));
     }
     for (auto& note : narrowNotes(comparison)) {
         notes.push_back(std::move(note));
@@ -332,7 +354,7 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
     std::map<std::string, std::size_t> notObserved; // reason -> pairs
     for (const auto& pair : alignment.pairs) {
         if (pair.status == align::PairStatus::NotObserved) {
-            ++notObserved[pair.note];
+            ++notObserved[*pair.note];
         }
     }
     for (const auto& [reason, count] : notObserved) {
@@ -404,6 +426,35 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& g
     out += contextText(comparison, options);
     out += notesText(comparison, options);
     return out;
+}
+
+std::string originText(const compare::KeptTensors& kept)
+{
+    const auto& from = kept.provenance();
+    const auto run = [](const compare::Origin& origin) { return origin.path.empty() ? origin.label : origin.path; };
+    std::string text = fmt::format("Portable comparison of {} and {}, written by {} at {}", run(from.a), run(from.b), from.producer, from.created);
+    for (const auto& option : from.options) {
+        text += fmt::format("{}{}", &option == &from.options.front() ? " with " : ", ", option);
+    }
+    return printable(text) + "\n";
+}
+
+std::string portableText(const compare::Snapshot& comparison, const TextOptions& options)
+{
+    const auto& structure = comparison.structure();
+    const auto& kept = *structure.kept;
+    const auto width = static_cast<std::size_t>(std::max(options.width, 50));
+    std::string tensors = kept.kept() == 0 ? std::string("none") : fmt::format("of {} pair{}", kept.kept(), kept.kept() == 1 ? "" : "s");
+    if (kept.leftOut() > 0) {
+        tensors += fmt::format("; those of {} differing pair{} are left out", kept.leftOut(), kept.leftOut() == 1 ? "" : "s");
+    }
+    std::string out = originText(kept) + "\n";
+    out += fmt::format("  reference  {}\n", shortened(runText(structure.alignment.a), width - 13));
+    out += fmt::format("  candidate  {}\n", shortened(runText(structure.alignment.b), width - 13));
+    out += fmt::format("  verdict    {}\n", wrapped(printable(fmt::format("{}: {}", diagnose::name(comparison.outcome()->verdict.severity), verdictSentence(comparison))),
+                                                    width, 13, 13));
+    out += fmt::format("  pairs      {}\n  tensors    {}\n", comparison.pairs(), tensors);
+    return out + fmt::format("\nforkpoint-cli compare FILE prints the whole report, forkpoint FILE shows it.\n");
 }
 
 std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)

@@ -22,4 +22,10 @@ std::string textReport(const compare::Snapshot& comparison, const TextOptions& o
 /// What a bundle holds: `info`.
 std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options);
 
+/// Where a portable comparison comes from, in one line.
+std::string originText(const compare::KeptTensors& kept);
+
+/// What a portable comparison holds, in a few lines; `comparison` was opened from one (Structure::kept).
+std::string portableText(const compare::Snapshot& comparison, const TextOptions& options);
+
 } // namespace forkpoint::report

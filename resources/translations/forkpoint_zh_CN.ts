@@ -709,6 +709,10 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <translation>两个张量逐位相同。此便携比较文件中不含其元素。</translation>
     </message>
     <message>
+        <source>The elements of this tensor are not in this portable comparison: it was written without any tensors.</source>
+        <translation>此便携比较文件中不含该张量的元素：写入时未保留任何张量。</translation>
+    </message>
+    <message>
         <source>The elements of this tensor are not in this portable comparison: it holds those of the fork and of the pairs that differ most, as far as its size allows.</source>
         <translation>此便携比较文件中不含该张量的元素：在大小允许的范围内，只保留分叉处以及差异最大的张量对的元素。</translation>
     </message>
@@ -1473,6 +1477,10 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
     <message>
         <source>Closest to the floor: step %1, %2: %3.</source>
         <translation>最接近底噪的是第 %1 步 %2：%3。</translation>
+    </message>
+    <message>
+        <source>differing in bits</source>
+        <translation>比特不同</translation>
     </message>
     <message>
         <source>above the floor</source>

@@ -63,6 +63,15 @@ class MapTest(CommandLineTest):
         path.write_text(json.dumps(mapping), encoding="utf-8")
         self.assertEqual(run_cli("compare", HAND, HAND, "--map", path).status, 0)
 
+    def test_a_placement_that_does_not_fit_is_named(self):
+        for text in ("*=shard(0)", "*=shard(-1)"):
+            with self.subTest(text):
+                result = run_cli("compare", SINGLE, DDP2, "--placement", text)
+                self.assertEqual((result.status, result.stdout.split()[0]), (1, "INVALID"), result)
+                printed = " ".join(result.stdout.split())
+                self.assertIn("the placement that was given does not fit the shapes", printed)
+                self.assertRegex(printed, re.escape(f"'{text}' makes [") + r"[\d, ]+\] of the candidate")
+
     def test_placement_and_mesh_are_checked(self):
         self.assert_one_clear_line(run_cli("compare", HAND, HAND, "--placement", "fc=halved"), 2, "has no placement 'halved'")
         self.assert_one_clear_line(run_cli("compare", SINGLE, DDP2, "--mesh", "dp=3"), 2, "has 3 ranks, the run has 2")

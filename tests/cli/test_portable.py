@@ -66,6 +66,55 @@ class PortableTest(CommandLineTest):
         self.assertIn("--budget must be more than that", none.stderr)
         self.assertFalse((self.folder / "Y.forkcmp").exists())
 
+    def test_info_says_what_is_in_it(self):
+        a, b, _ = PAIRS["fault"]
+        runs = [f"{SAMPLES}/{name}.forkpoint" for name in (a, b)]
+        run_cli("compare", *runs, "-o", self.file)
+        result = run_cli("info", self.file)
+        self.assertEqual((result.status, result.stderr), (0, ""))
+        for words in (f"Portable comparison of {runs[0]} and {runs[1]}, written by forkpoint-cli ", f"  reference  {a} (", f"  candidate  {b} (",
+                      "  verdict    divergent: The runs fork at ", "  pairs      ", "  tensors    of "):
+            self.assertIn(words, result.stdout)
+
+    def test_what_needs_a_run_says_so(self):
+        a, b, _ = PAIRS["fault"]
+        run_cli("compare", f"{SAMPLES}/{a}.forkpoint", f"{SAMPLES}/{b}.forkpoint", "-o", self.file)
+        for arguments in (("ranks", self.file), ("extract", self.file, "-o", self.folder / "out"), ("verify", self.file)):
+            self.assert_one_clear_line(run_cli(*arguments), 2, self.file, "is a portable comparison, no run", f"Give {arguments[0]} the bundle of the run")
+
+    def test_one_that_is_not_there(self):
+        self.assert_one_clear_line(run_cli("compare", self.folder / "none.forkcmp"), 3, "none.forkcmp", "there is no such file")
+
+    def test_nothing_that_is_read_is_overwritten(self):
+        a, b = (f"{SAMPLES}/{name}.forkpoint" for name in PAIRS["healthy"][:2])
+        run_cli("compare", a, b, "-o", self.file)
+        content = pathlib.Path(self.file).read_bytes()
+        mapping = self.folder / "map.json"
+        mapping.write_text('{"format": "forkpoint-map", "version": 1}')
+        link = self.folder / "link"
+        link.symlink_to(self.file)
+        for arguments in ((self.file, "--json", self.file), (self.file, "--json", link), (a, b, "--map", mapping, "--json", mapping),
+                          (a, b, "--map", mapping, "-o", mapping), (a, b, "--json", a)):
+            with self.subTest(arguments):
+                self.assert_one_clear_line(run_cli("compare", *arguments), 2, "would overwrite what is read")
+        self.assertEqual((pathlib.Path(self.file).read_bytes(), mapping.read_text()), (content, '{"format": "forkpoint-map", "version": 1}'))
+
+    def test_names_and_sizes_that_cannot_be_meant(self):
+        runs = [f"{SAMPLES}/{name}.forkpoint" for name in PAIRS["healthy"][:2]]
+        for arguments, words in ((("-o", ""), "--output needs the name of a file"), (("--json", ""), "--json needs the name of a file"),
+                                 (("-o", "-"), "is no text"), (("-o", self.file, "--budget", "-5"), "-5 is no size"),
+                                 (("-o", self.file, "--budget", "-5MB"), "-5MB is no size"), (("-o", self.file, "--json", self.file), "name the same file")):
+            with self.subTest(words):
+                self.assert_one_clear_line(run_cli("compare", *runs, *arguments), 2, words)
+        self.assertFalse(pathlib.Path(self.file).exists())
+
+    def test_the_verdict_is_said_where_the_file_cannot_be_written(self):
+        for name, words in (("fault", "the runs differ (exit status 1)"), ("healthy", "the runs agree (exit status 0)")):
+            runs = [f"{SAMPLES}/{run}.forkpoint" for run in PAIRS[name][:2]]
+            result = run_cli("compare", *runs, "-o", self.folder / "none/X.forkcmp")
+            self.assertEqual((result.status, result.stdout), (2, run_cli("compare", *runs).stdout))
+            self.assertIn(words, result.stderr)
+
     def test_what_makes_no_sense_is_said(self):
         a, b = (f"{SAMPLES}/{name}.forkpoint" for name in PAIRS["fault"][:2])
         run_cli("compare", a, b, "-o", self.file)

@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <string>
 #include <string_view>
@@ -29,6 +30,13 @@
 //     auto bundle = run.open();
 //
 // Records are written in the order of the calls, which is the execution order of that rank.
+namespace forkpoint::bundle {
+
+/// For messages of failed tests.
+inline std::ostream& operator<<(std::ostream& to, const SharedText& text) { return to << *text; }
+
+} // namespace forkpoint::bundle
+
 namespace forkpoint::test {
 
 /// The elements of a tensor.

@@ -44,8 +44,9 @@ QString whyNotKept(const compare::Snapshot& comparison, std::size_t pair, std::s
     }
     const auto& result = comparison.result(pair);
     const bool equal = lane < result.lanes.size() && result.lanes[lane].statistics.bitEqual == result.lanes[lane].statistics.count;
-    QString text = equal ? Words::tr("The two tensors are equal in every bit. Their elements are not in this portable comparison.")
-                         : Words::tr("The elements of this tensor are not in this portable comparison: it holds those of the fork and of the pairs that differ most, as "
+    QString text = equal            ? Words::tr("The two tensors are equal in every bit. Their elements are not in this portable comparison.")
+        : kept.kept() == 0 ? Words::tr("The elements of this tensor are not in this portable comparison: it was written without any tensors.")
+                           : Words::tr("The elements of this tensor are not in this portable comparison: it holds those of the fork and of the pairs that differ most, as "
                                      "far as its size allows.");
     const auto run = [](const QString& letter, const compare::Origin& origin) {
         const QString label = shown(origin.label), path = shown(origin.path);

@@ -25,7 +25,7 @@ bool joinsMicros(const Assembly& assembly) { return assembly.micros == Join::Con
 std::int32_t microOf(const Part& part) { return bundle::hasMicro(part.record->phase) ? part.micro : -1; }
 
 /// Length of a micro-step's joined parts along dim 0.
-std::int64_t rowsOf(const Assembly& assembly, const std::vector<Part>& row)
+std::int64_t rowsOf(const Assembly& assembly, std::span<const Part> row)
 {
     std::int64_t length = 0;
     for (const auto& part : row) {

@@ -192,7 +192,7 @@ diagnose::Gates gatesOf(const compare::Snapshot& comparison, std::optional<int> 
         question.forkPair = outcome->verdict.fork->pair;
     }
     question.environmentDiffers = diagnose::unexpectedDifferences(comparison.structure().context);
-    return diagnose::summariseGates(comparison.structure().alignment, comparison.severities(), question);
+    return diagnose::summariseGates(comparison.structure().alignment, comparison.results(), question);
 }
 
 ContextCount countContext(const compare::Snapshot& comparison)
@@ -215,6 +215,7 @@ QString gateDetail(const diagnose::GateSummary& tally)
     add(tally.identical, severityWord(Severity::Identical));
     add(tally.noise, severityWord(Severity::Noise));
     add(tally.unmatched, severityWord(Severity::Unmatched));
+    add(tally.differing, Words::tr("differing in bits"));
     add(tally.above, Words::tr("above the floor"));
     add(tally.invalid, severityWord(Severity::Invalid));
     add(tally.pending, Words::tr("pending"));
@@ -231,7 +232,7 @@ QString pairNumbers(const compare::Snapshot& comparison, std::size_t pair)
     if (!lane) {
         const auto& p = pairAt(comparison, pair);
         const QString status = statusSentence(p.status);
-        const auto& note = result.note.empty() ? p.note : result.note;
+        const auto& note = result.note.empty() ? *p.note : result.note;
         return note.empty() ? (status.isEmpty() ? Words::tr("not compared") : status) : shown(note);
     }
     const auto& s = lane->statistics;

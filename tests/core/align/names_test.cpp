@@ -37,6 +37,13 @@ TEST(NormalisedPath, OnlyWholeComponentsAreWrappers)
     EXPECT_EQ(normalisedPath("Module.fc"), "Module.fc");
 }
 
+TEST(IsRoot, IsWhatNormalisesToTheEmptyPath)
+{
+    for (const auto* path : { "", "module", "_orig_mod.module", "fc", "module.fc", "fc.module", "modules", ".", "module." }) {
+        EXPECT_EQ(isRoot(path), normalisedPath(path).empty()) << path;
+    }
+}
+
 TEST(JoinName, LeavesOutWhatIsEmpty)
 {
     EXPECT_EQ(joinName("layers.0", "weight"), "layers.0.weight");

@@ -266,7 +266,7 @@ TEST(Damaged, Lines)
          {"rank00000/tensors.jsonl:2", "not JSON", "skipped"}},
         {"a list", addLine("tensors.jsonl", "[1, 2]"), {tensors, "no JSON object"}},
         {"a number", addLine("tensors.jsonl", "7"), {tensors, "no JSON object"}},
-        {"an empty line", addLine("tensors.jsonl", ""), {tensors, "not JSON"}},
+        {"an empty line", addLine("tensors.jsonl", ""), {tensors, "blank"}},
         {"garbage after the object", addLine("tensors.jsonl", "{} {}"), {tensors, "not JSON"}},
         {"an object that does not end", addLine("tensors.jsonl", "{\"id\": 5, "), {tensors, "not JSON"}},
         {"bare NaN", addLine("scalars.jsonl", R"({"step": 0, "name": "x", "value": NaN})"), {"rank00000/scalars.jsonl:4", "not JSON"}},
