@@ -43,10 +43,12 @@ class Kinds(RecorderTest):
     @unittest.skipIf(TORCH < (2, 3), "GradScaler needs CUDA before")
     def test_mixed_precision_with_a_skipped_step(self):
         rank, = self.train("mixed", 1)
-        self.assertEqual([(s["step"], s["value"]) for s in rank.scalars if s["name"] == "skipped_step"], [(0, 1)])
+        skipped = [s["step"] for s in rank.scalars if s["name"] == "skipped_step"]
+        self.assertIn(0, skipped)
+        self.assertNotIn(2, skipped)
         self.assertEqual(rank.record(step=1, phase="forward", kind="output", module="0.up")["dtype"], "bfloat16")
-        self.assertNotIn("optimizer/param", rank.counts(step=0))
-        self.assertEqual(rank.counts(step=1)["optimizer/param"], 14)
+        for step in range(3):
+            self.assertEqual(rank.counts(step=step).get("optimizer/param", 0), 0 if step in skipped else 14)
 
     @unittest.skipIf(TORCH < (2, 1), "no torch.compile")
     def test_compiled(self):

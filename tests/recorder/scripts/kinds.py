@@ -396,7 +396,7 @@ def no_sync():
 
 
 def mixed():
-    """Autocast and a GradScaler, whose first step overflows and is skipped."""
+    """Autocast and a GradScaler, whose first steps overflow and are skipped."""
     model, scaler, losses = network(), torch.amp.GradScaler("cpu", init_scale=2. ** 127), []
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(STEPS):
