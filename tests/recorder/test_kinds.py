@@ -40,28 +40,6 @@ class Kinds(RecorderTest):
             self.assertSame(*reduced)
             self.assertTrue(torch.allclose(sum(local) / 2, reduced[0], rtol=1e-5, atol=1e-7))
 
-    @unittest.skipIf(TORCH < (2, 3), "GradScaler needs CUDA before")
-    def test_mixed_precision_with_a_skipped_step(self):
-        rank, = self.train("mixed", 1)
-        self.assertEqual([(s["step"], s["value"]) for s in rank.scalars if s["name"] == "skipped_step"], [(0, 1)])
-        self.assertEqual(rank.record(step=1, phase="forward", kind="output", module="0.up")["dtype"], "bfloat16")
-        self.assertNotIn("optimizer/param", rank.counts(step=0))
-        self.assertEqual(rank.counts(step=1)["optimizer/param"], 14)
-
-    @unittest.skipIf(TORCH < (2, 1), "no torch.compile")
-    def test_compiled(self):
-        """What is seen: the border of each compiled region; modules inside are counted as hidden."""
-        for kind, called, hidden in (("compiled", [""], [("", 3)]), ("compiled_method", [""], [("", 3)]),
-                                     ("compiled_block", ["", "0", "1", "2"], [("0", 3), ("1", 3)])):
-            with self.subTest(kind):
-                rank, = self.train(kind, 1)
-                self.assertEqual([c["module"] for c in rank.lines_of("call", step=1)], called)
-                self.assertEqual([(c["module"], c["calls"]) for c in rank.info["coverage"]["compiled"]], hidden)
-                counts = rank.counts(step=1)
-                self.assertEqual((counts["backward/grad"], counts["reduce/grad"], counts["optimizer/param"]), (14, 14, 14))
-                self.assertIn("TORCHDYNAMO_DISABLE=1", rank.info["coverage"]["eager_twin"])
-                shutil.rmtree(self.out + ".forkpoint")
-
     def test_two_networks_that_take_turns(self):
         """What follows an update is the next step: the critic's turn is one and the generator's another."""
         rank, = self.train("adversaries", 1, "--steps", "0:6")

@@ -395,37 +395,6 @@ def no_sync():
     return model, losses
 
 
-def mixed():
-    """Autocast and a GradScaler, whose first step overflows and is skipped."""
-    model, scaler, losses = network(), torch.amp.GradScaler("cpu", init_scale=2. ** 127), []
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for step in range(STEPS):
-        x, y = batch(step)
-        optimizer.zero_grad()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            answer = model(x)
-        loss = 4 * F.mse_loss(answer.float(), y)
-        scaler.scale(loss).backward()
-        scaler.unscale_(optimizer)
-        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
-        scaler.step(optimizer)
-        scaler.update()
-        losses.append(loss.item())
-    return model, losses
-
-
-def compiled(how):
-    model = network()
-    if how == "method":
-        model.compile(backend="aot_eager")
-    elif how == "block":
-        for place in (0, 1):
-            model[place] = torch.compile(model[place], backend="aot_eager")
-    else:
-        model = torch.compile(model, backend="aot_eager")
-    return model, loop(model)
-
-
 def adversaries():
     """Two networks and two optimizers, which take turns within a step."""
     torch.manual_seed(0)
@@ -479,8 +448,7 @@ def odd():
     return model, losses
 
 
-KINDS = {"no_sync": no_sync, "mixed": mixed, "compiled": lambda: compiled("wrapped"), "compiled_block": lambda: compiled("block"),
-         "compiled_method": lambda: compiled("method"), "adversaries": adversaries, "odd": odd, "fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
+KINDS = {"no_sync": no_sync, "adversaries": adversaries, "odd": odd, "fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
          "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward, "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning,
          "interleaved": interleaved, "by_hand": by_hand, "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True),
          "freed": freed, "buckets": lambda: buckets(False), "fp16_hook": lambda: buckets(True), "trainer": trainer}
