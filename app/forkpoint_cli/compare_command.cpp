@@ -81,13 +81,9 @@ Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& prog
             return tl::unexpected(selected.error());
         }
     }
-    auto opened = compare::openRuns({ arguments.a, arguments.b, arguments.noise, { arguments.pattern } }, {}, &progress);
-    if (!opened) {
-        return tl::unexpected(opened.error());
-    }
-    auto* runs = std::get_if<compare::OpenedRuns>(&*opened);
+    auto runs = compare::openRuns({ arguments.a, arguments.b, arguments.noise, { arguments.pattern } }, {}, &progress);
     if (!runs) {
-        return fail(ErrorCode::Usage, "these are logs and hold no tensors: forkpoint-cli curves lays them over each other");
+        return tl::unexpected(runs.error());
     }
     compare::Options options;
     options.align = std::move(*aligning);

@@ -58,10 +58,7 @@ Result<Opened> openLogs(std::array<Tried, 2> sides, const std::string& noise, co
     return curves::compareSeries(std::move(*sides[0].log), std::move(*sides[1].log)).map([](auto&& both) { return Opened(std::move(both)); });
 }
 
-} // namespace
-
-Result<Opened> openRuns(const RunNames& names, const std::function<void(const align::Side&, bool isReference)>& opened, Progress* progress,
-                        const std::stop_token& stop)
+std::array<Tried, 2> tryRuns(const RunNames& names, const SideOpened& opened, Progress* progress, const std::stop_token& stop)
 {
     const auto open = [&](const std::string& name, bool isReference) {
         auto side = align::openSide(name, progress, stop, names.files);
@@ -73,14 +70,12 @@ Result<Opened> openRuns(const RunNames& names, const std::function<void(const al
     std::array<Tried, 2> sides { { { names.a }, { names.b } } };
     // Listing folders and naming tensors keep one processor busy for each.
     oneapi::tbb::parallel_invoke([&] { sides[0].run = open(names.a, true); }, [&] { sides[1].run = open(names.b, false); });
-    for (const auto& side : sides) {
-        if (!side.run && !isSomethingElse(side.run)) {
-            return tl::unexpected(side.run.error());
-        }
-    }
-    if (!sides[0].run || !sides[1].run) {
-        return openLogs(std::move(sides), names.noise, stop);
-    }
+    return sides;
+}
+
+/// The two sides, of which both are runs, and the noise run.
+Result<OpenedRuns> withNoise(std::array<Tried, 2> sides, const RunNames& names, Progress* progress, const std::stop_token& stop)
+{
     OpenedRuns runs { std::move(*sides[0].run), std::move(*sides[1].run), std::nullopt };
     if (!names.noise.empty()) {
         auto noise = align::openSide(names.noise, progress, stop, names.files);
@@ -89,7 +84,34 @@ Result<Opened> openRuns(const RunNames& names, const std::function<void(const al
         }
         runs.noise = std::move(*noise);
     }
-    return Opened(std::move(runs));
+    return runs;
+}
+
+} // namespace
+
+Result<OpenedRuns> openRuns(const RunNames& names, const SideOpened& opened, Progress* progress, const std::stop_token& stop)
+{
+    auto sides = tryRuns(names, opened, progress, stop);
+    for (const auto& side : sides) {
+        if (!side.run) {
+            return tl::unexpected(side.run.error());
+        }
+    }
+    return withNoise(std::move(sides), names, progress, stop);
+}
+
+Result<Opened> openRunsOrLogs(const RunNames& names, const SideOpened& opened, Progress* progress, const std::stop_token& stop)
+{
+    auto sides = tryRuns(names, opened, progress, stop);
+    for (const auto& side : sides) {
+        if (!side.run && !isSomethingElse(side.run)) {
+            return tl::unexpected(side.run.error());
+        }
+    }
+    if (!sides[0].run || !sides[1].run) {
+        return openLogs(std::move(sides), names.noise, stop);
+    }
+    return withNoise(std::move(sides), names, progress, stop).map([](auto&& runs) { return Opened(std::move(runs)); });
 }
 
 } // namespace forkpoint::compare

@@ -25,12 +25,17 @@ struct OpenedRuns {
     std::optional<align::Side> noise;
 };
 
+using SideOpened = std::function<void(const align::Side&, bool isReference)>;
+
+/// Opens both sides at a time. `opened` is told of each, from any thread, also where the other one fails. Fails as align::openSide does, with the
+/// reference's error first.
+Result<OpenedRuns> openRuns(const RunNames& names, const SideOpened& opened = {}, Progress* progress = nullptr, const std::stop_token& stop = {});
+
 using Opened = std::variant<OpenedRuns, curves::SeriesComparison>;
 
-/// Opens both sides at a time, by their content: as runs or tensors if both are, else both as logs (one of them may be a recorded run). `opened` is told of
-/// each side that is a run, also where the other one fails, from any thread. Fails as align::openSide or import::openSeries does for the side at fault; NotABundle if
-/// a side is neither (says why not either); Usage for a log against tensors, and for a noise run beside logs.
-Result<Opened> openRuns(const RunNames& names, const std::function<void(const align::Side&, bool isReference)>& opened = {}, Progress* progress = nullptr,
-                        const std::stop_token& stop = {});
+/// The same by content: as runs or tensors if both are, else both as logs (one of them may be a recorded run). Fails as openRuns or
+/// import::openSeries does for the side at fault; NotABundle if a side is neither (says why not either); Usage for a log against tensors, and for a
+/// noise run beside logs.
+Result<Opened> openRunsOrLogs(const RunNames& names, const SideOpened& opened = {}, Progress* progress = nullptr, const std::stop_token& stop = {});
 
 } // namespace forkpoint::compare

@@ -91,7 +91,7 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
                 m_jobs.post(kLoadTag, stop, [showStructure, snapshot = *loaded] { showStructure(snapshot); });
                 return std::move(*loaded);
             }
-            auto both = compare::openRuns({ reference.toStdString(), candidate.toStdString(), noise.toStdString() }, opened, &progress, stop);
+            auto both = compare::openRunsOrLogs({ reference.toStdString(), candidate.toStdString(), noise.toStdString() }, opened, &progress, stop);
             if (!both) {
                 return tl::unexpected(both.error());
             }

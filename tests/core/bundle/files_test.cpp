@@ -16,19 +16,27 @@ namespace {
 using namespace test;
 using Event = LineReader::Event;
 
-std::vector<std::pair<Event, std::string>> linesOf(const std::string& text)
+using Lines = std::vector<std::pair<Event, std::string>>;
+
+/// Appends what the reader has just returned; of blank lines in a row each.
+void add(Lines& lines, Event event, const LineReader& reader)
+{
+    lines.insert(lines.end(), event == Event::Blank ? reader.blanks() : 1, {event, event == Event::Line ? std::string(reader.text()) : std::string()});
+}
+
+Lines linesOf(const std::string& text)
 {
     TempFolder temp;
     writeText(temp.path() / "lines", text);
     LineReader reader;
     reader.open(openFile(temp.path(), temp.path(), "lines").value(), 0, text.size());
-    std::vector<std::pair<Event, std::string>> lines;
+    Lines lines;
     while (true) {
         const Event event = reader.next().value();
         if (event == Event::End)
             return lines;
-        EXPECT_EQ(reader.number(), lines.size() + 1);
-        lines.emplace_back(event, event == Event::Line ? std::string(reader.text()) : std::string());
+        add(lines, event, reader);
+        EXPECT_EQ(reader.number(), lines.size());
         if (event == Event::Torn) {
             EXPECT_EQ(reader.next().value(), Event::End);
         }
@@ -37,9 +45,14 @@ std::vector<std::pair<Event, std::string>> linesOf(const std::string& text)
 
 TEST(LineReader, Table)
 {
-    using Lines = std::vector<std::pair<Event, std::string>>;
     EXPECT_EQ(linesOf(""), Lines{});
-    EXPECT_EQ(linesOf("\n"), (Lines{{Event::Line, ""}}));
+    EXPECT_EQ(linesOf("\n"), (Lines{{Event::Blank, ""}}));
+    EXPECT_EQ(linesOf("a\n \t\r\n\nb\n "), (Lines{{Event::Line, "a"}, {Event::Blank, ""}, {Event::Blank, ""}, {Event::Line, "b"}, {Event::Torn, ""}}));
+    EXPECT_EQ(linesOf(std::string(1000, '\n') + "  x\n"), [] {
+        Lines lines(1000, {Event::Blank, ""});
+        lines.emplace_back(Event::Line, "  x");
+        return lines;
+    }());
     EXPECT_EQ(linesOf("a\nbc\n"), (Lines{{Event::Line, "a"}, {Event::Line, "bc"}}));
     EXPECT_EQ(linesOf("a\nbc"), (Lines{{Event::Line, "a"}, {Event::Torn, ""}}));
     const std::string window(256u << 10, 'w'); // the size of the first window, and one more and less
@@ -57,9 +70,9 @@ TEST(LineReader, RandomLines)
 {
     forkpoint::test::Random random(41);
     std::string text;
-    std::vector<std::pair<Event, std::string>> expected;
+    Lines expected;
     for (int i = 0; i < 300; ++i) {
-        std::string line(static_cast<std::size_t>(random() % 20000), static_cast<char>('a' + i % 26));
+        std::string line(static_cast<std::size_t>(1 + random() % 20000), static_cast<char>('a' + i % 26));
         text += line + "\n";
         expected.emplace_back(Event::Line, std::move(line));
     }
@@ -75,11 +88,11 @@ TEST(LineReader, PartsHaveEveryLineOnce)
         const auto file = openFile(temp.path(), temp.path(), "lines").value();
         for (std::uint64_t size = 1; size <= text.size() + 1; ++size) {
             LineReader reader;
-            std::vector<std::pair<Event, std::string>> lines;
+            Lines lines;
             for (std::uint64_t begin = 0; begin < text.size(); begin += size) {
                 reader.open(file, begin, std::min<std::uint64_t>(begin + size, text.size()));
                 for (Event event = reader.next().value(); event != Event::End; event = reader.next().value())
-                    lines.emplace_back(event, event == Event::Line ? std::string(reader.text()) : std::string());
+                    add(lines, event, reader);
             }
             EXPECT_EQ(lines, linesOf(text)) << text << " in parts of " << size;
         }

@@ -6,6 +6,8 @@
 
 #include <fstream>
 #include <gtest/gtest.h>
+#include <mutex>
+#include <set>
 
 // What two paths hold, and who is at fault where they cannot be compared.
 namespace forkpoint::compare {
@@ -35,7 +37,7 @@ protected:
 
     static Error refused(const std::string& a, const std::string& b, const std::string& noise = {})
     {
-        const auto opened = openRuns({ a, b, noise });
+        const auto opened = openRunsOrLogs({ a, b, noise });
         EXPECT_FALSE(opened) << a << " and " << b;
         return opened ? Error() : opened.error();
     }
@@ -45,14 +47,16 @@ protected:
 
 TEST_F(OpenRuns, RunsAndTensorsAreOpenedAsSuch)
 {
-    std::string labels;
-    const auto runs = openRuns({ run(), run() + "@0", run() }, [&](const align::Side& side, bool isReference) {
-        labels += (isReference ? "A " : "B ") + side.label + "; ";
+    std::mutex mutex; // sides come from any thread, in any order
+    std::set<std::string> labels;
+    const auto runs = openRunsOrLogs({ run(), run() + "@0", run() }, [&](const align::Side& side, bool isReference) {
+        const std::lock_guard lock(mutex);
+        labels.insert((isReference ? "A " : "B ") + side.label);
     });
     ASSERT_TRUE(runs) << runs.error().text();
-    EXPECT_EQ(labels, "A run; B run@0; ");
+    EXPECT_EQ(labels, (std::set<std::string> { "A run", "B run@0" }));
     EXPECT_TRUE(std::get<OpenedRuns>(*runs).noise);
-    const auto tensors = openRuns({ kTensors, kTensors, {} });
+    const auto tensors = openRunsOrLogs({ kTensors, kTensors, {} });
     ASSERT_TRUE(tensors) << tensors.error().text();
     EXPECT_FALSE(std::get<OpenedRuns>(*tensors).noise);
 }
@@ -60,7 +64,7 @@ TEST_F(OpenRuns, RunsAndTensorsAreOpenedAsSuch)
 TEST_F(OpenRuns, LogsAreLaidOverEachOther)
 {
     for (const auto& [a, b] : { std::pair(kCsv, std::string(kData / "loss/tb_A")), std::pair(numbers(), run()), std::pair(run(), numbers()) }) {
-        const auto opened = openRuns({ a, b, {} });
+        const auto opened = openRunsOrLogs({ a, b, {} });
         ASSERT_TRUE(opened) << opened.error().text();
         const auto& logs = std::get<curves::SeriesComparison>(*opened);
         EXPECT_EQ(logs.telling().curve.name, "loss");
@@ -96,6 +100,15 @@ TEST_F(OpenRuns, ALogAgainstTensorsIsExplained)
         EXPECT_TRUE(contains(silence.message, "rec.scalar"));
         EXPECT_EQ(silence.where, silent());
     }
+}
+
+TEST_F(OpenRuns, WhoWantsTensorsGetsNoLogs)
+{
+    EXPECT_TRUE(openRuns({ run(), run() + "@0", run() }));
+    const auto log = openRuns({ run(), kCsv, {} });
+    ASSERT_FALSE(log);
+    EXPECT_EQ(log.error().code, ErrorCode::NotABundle);
+    EXPECT_EQ(log.error().where, kCsv);
 }
 
 TEST_F(OpenRuns, LogsHaveNoNoiseRun)

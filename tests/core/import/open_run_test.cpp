@@ -111,7 +111,7 @@ TEST(OpenRun, RanksThatHoldPiecesAreJoinedAsTheFileSays)
     const auto& pairs = result.structure().alignment.pairs;
     const auto found = std::find_if(pairs.begin(), pairs.end(), [](const align::Pair& p) { return p.key.name() == "fc.weight"; });
     ASSERT_NE(found, pairs.end());
-    EXPECT_EQ(found->status, align::PairStatus::Matched) << found->note;
+    EXPECT_EQ(found->status, align::PairStatus::Matched) << *found->note;
     EXPECT_EQ(found->assembly, "ranks 0-1 concatenated along dim 0");
     EXPECT_FALSE(found->guess);
     EXPECT_EQ(found->shapeB, (Shape { 3, 16 })); // 2 + 1 rows
