@@ -5,7 +5,6 @@
 #include "core/tensor/composed_sources.h"
 
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -132,7 +132,17 @@ std::uint64_t sumOf(std::span<const std::byte> a, std::span<const std::byte> b)
     return total;
 }
 
-std::size_t memoryAvailable() { return static_cast<std::size_t>(::sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+/// With what the page cache would give back; 0 where nobody says.
+std::size_t memoryAvailable()
+{
+    std::ifstream lines("/proc/meminfo");
+    std::string name;
+    for (std::size_t kib = 0; lines >> name >> kib; lines.ignore(1 << 10, '\n')) {
+        if (name == "MemAvailable:")
+            return kib << 10;
+    }
+    return 0;
+}
 
 double secondsSince(std::clock_t start) { return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC; }
 
