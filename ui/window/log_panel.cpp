@@ -69,7 +69,10 @@ LogPanel::LogPanel(Session& session, QWidget* parent)
     header->setSectionsClickable(false);
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setSectionResizeMode(0, QHeaderView::Stretch);
-    layout->addWidget(m_table, 1);
+    auto* inset = new QHBoxLayout;
+    inset->setContentsMargins(7, 0, 7, 0); // so that rows begin where the titles do
+    inset->addWidget(m_table);
+    layout->addLayout(inset, 1);
 
     m_notesTitle->setContentsMargins(10, 4, 10, 0);
     layout->addWidget(m_notesTitle);
@@ -124,7 +127,12 @@ void LogPanel::showSelected()
 }
 
 /// As tall as the notes are at this width, or scrolled.
-void LogPanel::fitNotes() { m_notesArea->setFixedHeight(std::min(kNotesHeight, m_notes->heightForWidth(width()))); }
+void LogPanel::fitNotes()
+{
+    const int needed = std::max(0, m_notes->heightForWidth(width()));
+    m_notesArea->setVerticalScrollBarPolicy(needed > kNotesHeight ? Qt::ScrollBarAlwaysOn : Qt::ScrollBarAlwaysOff);
+    m_notesArea->setFixedHeight(std::min(kNotesHeight, needed));
+}
 
 void LogPanel::resizeEvent(QResizeEvent* event)
 {
