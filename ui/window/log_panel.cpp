@@ -67,6 +67,7 @@ LogPanel::LogPanel(Session& session, QWidget* parent)
     auto* header = m_table->header();
     header->setStretchLastSection(false);
     header->setSectionsClickable(false);
+    header->setMinimumSectionSize(9 * fontMetrics().horizontalAdvance(QLatin1Char('0'))); // numbers keep apart, whatever the language of their titles
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setSectionResizeMode(0, QHeaderView::Stretch);
     auto* inset = new QHBoxLayout;
