@@ -63,6 +63,13 @@
             <numerusform>%1: %2 (%3, %n curves)</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>equal over %n common step(s)</source>
+        <translation>
+            <numerusform>equal over %n common step</numerusform>
+            <numerusform>equal over %n common steps</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>PairWords</name>

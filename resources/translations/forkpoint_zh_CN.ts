@@ -832,6 +832,12 @@ If the run is on a disk that was away, read again; if the file is damaged, copy 
         <source>and %1 more</source>
         <translation>以及另外 %1 条</translation>
     </message>
+    <message numerus="yes">
+        <source>equal over %n common step(s)</source>
+        <translation>
+            <numerusform>%n 个共同的步上相等</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>Metrics</name>

@@ -300,9 +300,6 @@ void CurvePlot::applyTheme()
 void CurvePlot::retranslate()
 {
     updateOnsetLabel();
-    const QFontMetrics metrics(font());
-    const int room = std::max(60, height() / 2 - 40);
-    valueAxis()->setLabel(metrics.elidedText(m_name, Qt::ElideMiddle, room));
     differenceAxis()->setLabel(m_options.logDifference ? tr("|B - A|") : tr("B - A"));
     stepAxis()->setLabel(QString());
 }
@@ -340,6 +337,8 @@ void CurvePlot::styleLine(const Line& line, const QColor& colour, Qt::PenStyle s
 
 void CurvePlot::prepareReplot()
 {
+    const int room = std::max(60, height() / 2 - 40); // of the name along its axis
+    valueAxis()->setLabel(QFontMetrics(font()).elidedText(m_name, Qt::ElideMiddle, room));
     const auto& theme = Theme::current();
     styleLine(m_a, theme.a, Qt::SolidLine, QCPScatterStyle::ssDisc);
     styleLine(m_b, theme.b, Qt::DashLine, QCPScatterStyle::ssSquare);

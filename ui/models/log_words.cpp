@@ -42,7 +42,8 @@ QString distance(const SeriesOverlay& curve)
     const int common = static_cast<int>(curve.common);
     return curve.at ? Words::tr("largest relative difference %1 at step %2, over %n common step(s)", nullptr, common)
                           .arg(number(curve.largest, 3), QLocale().toString(*curve.at))
-                    : Words::tr("no difference of finite values, over %n common step(s)", nullptr, common);
+        : curve.curve.onset ? Words::tr("no difference of finite values, over %n common step(s)", nullptr, common)
+                            : Words::tr("equal over %n common step(s)", nullptr, common);
 }
 
 /// Where the sentence is about something else: the loss that departs first, else one that agrees.

@@ -67,9 +67,13 @@ LogPanel::LogPanel(Session& session, QWidget* parent)
     auto* header = m_table->header();
     header->setStretchLastSection(false);
     header->setSectionsClickable(false);
+    header->setMinimumSectionSize(9 * fontMetrics().horizontalAdvance(QLatin1Char('0'))); // numbers keep apart, whatever the language of their titles
     header->setSectionResizeMode(QHeaderView::ResizeToContents);
     header->setSectionResizeMode(0, QHeaderView::Stretch);
-    layout->addWidget(m_table, 1);
+    auto* inset = new QHBoxLayout;
+    inset->setContentsMargins(7, 0, 7, 0); // so that rows begin where the titles do
+    inset->addWidget(m_table);
+    layout->addLayout(inset, 1);
 
     m_notesTitle->setContentsMargins(10, 4, 10, 0);
     layout->addWidget(m_notesTitle);
@@ -124,7 +128,12 @@ void LogPanel::showSelected()
 }
 
 /// As tall as the notes are at this width, or scrolled.
-void LogPanel::fitNotes() { m_notesArea->setFixedHeight(std::min(kNotesHeight, m_notes->heightForWidth(width()))); }
+void LogPanel::fitNotes()
+{
+    const int needed = std::max(0, m_notes->heightForWidth(width()));
+    m_notesArea->setVerticalScrollBarPolicy(needed > kNotesHeight ? Qt::ScrollBarAlwaysOn : Qt::ScrollBarAlwaysOff);
+    m_notesArea->setFixedHeight(std::min(kNotesHeight, needed));
+}
 
 void LogPanel::resizeEvent(QResizeEvent* event)
 {

@@ -662,7 +662,7 @@ void MainWindow::closeEvent(QCloseEvent* event)
 void MainWindow::spreadColumns()
 {
     if (!m_columnsMoved) {
-        const int left = m_session.logs() ? std::clamp(width() * 3 / 10, 320, 480) : std::clamp(width() / 5, 250, 400);
+        const int left = m_session.logs() ? std::clamp(width() * 3 / 10, 390, 480) : std::clamp(width() / 5, 250, 400);
         const int right = std::clamp(width() * 3 / 10, 340, 560);
         m_columns->setSizes({ left, width() - left - right, right });
     }
