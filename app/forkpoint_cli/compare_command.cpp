@@ -6,6 +6,8 @@
 #include "core/compare/compare.h"
 #include "core/compare/open_runs.h"
 #include "core/compare/pair_counts.h"
+#include "core/curves/compare_series.h"
+#include "core/import/run_name.h"
 #include "core/metrics/backend.h"
 #include "core/portable/portable.h"
 #include "core/report/json_report.h"
@@ -83,7 +85,14 @@ Result<compare::Snapshot> compareRuns(const Arguments& arguments, Progress& prog
     }
     auto runs = compare::openRuns({ arguments.a, arguments.b, arguments.noise, { arguments.pattern } }, {}, &progress);
     if (!runs) {
-        return tl::unexpected(runs.error());
+        auto error = runs.error();
+        if (error.code == ErrorCode::NotABundle && curves::compareSeries(arguments.a, arguments.b)) {
+            error.message += fmt::format(". As logs the two can be compared: forkpoint-cli curves {} {}", arguments.a, arguments.b);
+        }
+        return tl::unexpected(std::move(error));
+    }
+    if (runs->noise && runs->noise->bundle->path() == runs->b.bundle->path()) {
+        return fail(ErrorCode::Usage, "is the candidate itself: a noise run is the reference recorded again", arguments.noise);
     }
     compare::Options options;
     options.align = std::move(*aligning);
@@ -148,8 +157,7 @@ std::string inputAt(const std::string& path, const Arguments& arguments)
         return {};
     }
     for (const auto& input : { arguments.a, arguments.b, arguments.noise, arguments.map }) {
-        std::error_code ignored;
-        if (!input.empty() && (path == input || std::filesystem::equivalent(path, input, ignored))) {
+        if (!input.empty() && import::liesIn(path, input)) {
             return input;
         }
     }
@@ -215,7 +223,8 @@ int runCompare(const Arguments& arguments)
         }
         print(written.value_or(std::string()));
     }
-    const bool differs = compare::countPairs(*comparison).differing > 0 // above the floor or not: nobody knows
+    const auto counts = compare::countPairs(*comparison);
+    const bool differs = counts.differing > 0 // above the floor or not: nobody knows
         || comparison->outcome()->verdict.severity >= threshold(arguments.failOn);
     // The comparison was not in vain: all that can be written is written, and the verdict is said even where its report is not.
     std::vector<Error> unwritten;
@@ -232,7 +241,10 @@ int runCompare(const Arguments& arguments)
         complain(fmt::format("{}. The comparison itself is done: the runs {} (exit status {})", error.text(), differs ? "differ" : "agree",
                              differs ? kDiffers : kAgrees));
     }
-    return !unwritten.empty() ? kUsage : differs ? kDiffers : kAgrees;
+    if (!unwritten.empty()) {
+        return kUsage;
+    }
+    return differs ? kDiffers : counts.compared() == 0 ? kUnreadable : kAgrees; // a check that compared nothing must not pass
 }
 
 } // namespace

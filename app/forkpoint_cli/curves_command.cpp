@@ -4,6 +4,8 @@
 #include "app/forkpoint_cli/console.h"
 #include "core/report/curves_text.h"
 
+#include <cmath>
+#include <fmt/format.h>
 #include <memory>
 #include <string>
 
@@ -18,6 +20,9 @@ struct Arguments {
 
 int compareCurves(const Arguments& arguments)
 {
+    if (!(arguments.tolerance >= 0) || !std::isfinite(arguments.tolerance)) {
+        return failed({ ErrorCode::Usage, fmt::format("--tolerance must be a number of at least 0, not {}", arguments.tolerance), {} });
+    }
     const auto comparison = curves::compareSeries(arguments.a, arguments.b, arguments.tolerance);
     if (!comparison) {
         return failed(comparison.error());
@@ -36,7 +41,7 @@ void addCurves(CLI::App& app, Run& run)
         "CSV, JSON lines, TensorBoard folder or file, trainer_state.json, text of a terminal, or bundle")->required();
     command->add_option("CANDIDATE", arguments->b, "the same of the candidate run")->required();
     command->add_option("--tolerance", arguments->tolerance,
-        "relative difference from which values differ")->check(CLI::NonNegativeNumber)->capture_default_str();
+        "relative difference from which values differ")->capture_default_str();
     command->add_option("--color", arguments->colour, "colour of the text")->check(CLI::IsMember({ "auto", "always",
         "never" }))->capture_default_str();
     command->callback([arguments, &run] { run = [arguments] { return compareCurves(*arguments); }; });

@@ -26,16 +26,17 @@ namespace {
 
 constexpr std::size_t kStepsAtOnce = 16; ///< the pairs of more are not held twice
 
-/// Which ranks a side is short of, in words; empty if it has all, or if both launches had the same number of ranks: those are compared one by one.
-std::string shortOf(const Side& side, const Side& other)
+/// Which ranks a side has of a step, in words, if it is short of some; empty if it has all, or if both launches had the same number of ranks: those
+/// are compared one by one. A rank may be missing altogether, or have been killed before the step.
+std::string shortOf(const Side& side, const StepCells& cells, const Side& other)
 {
     const int world = side.bundle->worldSize();
-    if (world == other.bundle->worldSize() || side.ranks.size() >= static_cast<std::size_t>(std::max(world, 0))) {
+    if (world == other.bundle->worldSize() || cells.ranks.size() >= static_cast<std::size_t>(std::max(world, 0))) {
         return {};
     }
     std::vector<int> ranks;
-    for (const auto* rank : side.ranks) {
-        ranks.push_back(rank->rank);
+    for (const std::size_t rank : cells.ranks) {
+        ranks.push_back(side.ranks[rank]->rank);
     }
     return fmt::format("only {} of {} ranks", rankList(ranks), world);
 }
@@ -99,9 +100,9 @@ void keepCommonRanks(Side& a, Side& b, std::vector<std::string>& notes)
 
 void noteMissingRanks(const Side& side, std::string_view which, std::vector<std::string>& notes)
 {
-    const auto world = static_cast<std::size_t>(std::max(side.bundle->worldSize(), 0));
-    if (side.ranks.size() > 1 && side.ranks.size() < world) {
-        notes.push_back(fmt::format("{}: {} of {} ranks were recorded", which, side.ranks.size(), world));
+    const auto world = static_cast<std::size_t>(std::max(side.bundle->worldSize(), 0)), recorded = side.bundle->ranks().size();
+    if (side.ranks.size() > 1 && recorded < world) {
+        notes.push_back(fmt::format("{}: {} of {} ranks were recorded", which, recorded, world));
     }
 }
 
@@ -252,7 +253,6 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     out.steps.reserve(common.size()); // plans stay where they are
     std::vector<bool> placed(options.placements.size());
     ValuePools pools;
-    const std::string shortA = shortOf(a, b), shortB = shortOf(b, a);
     ProgressSteps done(progress, "align", common.size());
 
     struct Step {
@@ -281,7 +281,7 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         const auto drafts = draftsOfStep({ a, *indexA, names->a, plan.step, plan.microsA }, { b, *indexB, names->b, stepB, plan.microsB }, *names);
         auto order = displayOrder(drafts.drafts);
         std::erase_if(order, [&](std::uint32_t i) { return isExtra(drafts.drafts[i]); });
-        const StepContext context { a, b, plan, step->cellsA, step->cellsB, options, shortA, shortB, pools };
+        const StepContext context { a, b, plan, step->cellsA, step->cellsB, options, shortOf(a, step->cellsA, b), shortOf(b, step->cellsB, a), pools };
         step->pairs.resize(order.size());
         tbb::parallel_for(std::size_t { 0 }, order.size(), [&](std::size_t i) {
             const auto& draft = drafts.drafts[order[i]];

@@ -22,7 +22,7 @@ struct StepContext {
     const StepCells& cellsA;
     const StepCells& cellsB;
     const AlignOptions& options;
-    std::string shortA, shortB; ///< which ranks a side is short of, in words; empty if it has all that count
+    std::string shortA, shortB; ///< the ranks that a side has of the step, in words, if some are missing that count; else empty
     ValuePools& pools;
 };
 

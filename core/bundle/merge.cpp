@@ -119,8 +119,11 @@ Result<std::vector<fs::path>> pathsOf(const std::vector<fs::path>& inputs, const
             if (!fs::equivalent(path / name, target, error))
                 paths.push_back(path / name);
         }
-        if (names.empty())
-            paths.push_back(path); // and opening it says what it is
+        if (!names.empty())
+            continue;
+        if (fs::equivalent(path, target, error))
+            return fail(ErrorCode::Usage, "is where the result would go: inputs stay as they are. Give the result another name, first", target.string());
+        paths.push_back(path); // and opening it says what it is
     }
     if (paths.empty())
         return fail(ErrorCode::Usage, "there is nothing to merge: name bundles, or a folder that holds them");
@@ -183,6 +186,28 @@ Result<void> checkTogether(const std::vector<Part>& parts)
         }
     }
     return {};
+}
+
+/// A bundle that is replaced may be an earlier result, but not the only place of a rank.
+Result<void> checkReplaced(const fs::path& target, const std::vector<Part>& parts)
+{
+    const Result<std::optional<FoundBundle>> old = bundleAt(target);
+    if (!old || !*old || launchOf(**old).empty() || launchOf(**old) != launchOf(parts.front().found))
+        return {};
+    std::vector<int> lost;
+    for (const RankPlace& rank : (*old)->ranks) {
+        const auto has = [&](const Part& part) {
+            return std::any_of(part.found.ranks.begin(), part.found.ranks.end(), [&](const RankPlace& other) { return other.rank == rank.rank; });
+        };
+        if (std::none_of(parts.begin(), parts.end(), has))
+            lost.push_back(rank.rank);
+    }
+    if (lost.empty())
+        return {};
+    return fail(ErrorCode::Usage,
+                fmt::format("holds what the inputs do not: rank {} of this launch. It would be lost; give the result another name, and name this bundle as an input",
+                            rangesText(lost)),
+                target.string());
 }
 
 /// What is to be copied of a part. Indexes come before what they point to: of a recording that still runs, a record that is copied has its bytes.
@@ -331,6 +356,8 @@ Result<Merged> mergeBundles(const fs::path& out, const std::vector<fs::path>& in
         }
         if (Result<void> together = checkTogether(parts); !together)
             return tl::unexpected(std::move(together.error()));
+        if (Result<void> replaced = checkReplaced(*target, parts); !replaced)
+            return tl::unexpected(std::move(replaced.error()));
         return mergeParts(*target, parts, progress, stop);
     } catch (const std::bad_alloc&) {
         return fail(ErrorCode::Unreadable, "there is not enough memory to merge", out.string());

@@ -26,6 +26,32 @@ Result<RunName> readRunName(std::string_view text)
     return RunName { fs::path(text.substr(0, at)), rank };
 }
 
+bool liesIn(const fs::path& output, std::string_view input)
+{
+    const auto name = readRunName(input);
+    if (!name || output.empty()) {
+        return false;
+    }
+    std::error_code error;
+    const auto real = [&](const fs::path& path) { return fs::weakly_canonical(path, error); };
+    const fs::path place = real(output);
+    for (fs::path run : { name->path, fs::path(name->path.string() + ".forkpoint") }) {
+        if (!fs::exists(run, error)) {
+            continue;
+        }
+        if (fs::equivalent(output, run, error)) { // also by a second link to the file
+            return true;
+        }
+        run = real(run);
+        for (fs::path above = place; above.has_relative_path(); above = above.parent_path()) {
+            if (above == run) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 Result<const bundle::RankData*> recordedRank(const bundle::Bundle& run, int rank)
 {
     if (const auto* data = run.rank(rank)) {

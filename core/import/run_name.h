@@ -20,6 +20,9 @@ struct RunName {
 /// behind the '@' is no number.
 Result<RunName> readRunName(std::string_view text);
 
+/// True if `output` is what `input` names (RUN, RUN@RANK, a file), or lies in it: writing there would change what is read.
+bool liesIn(const std::filesystem::path& output, std::string_view input);
+
 /// The records of one rank; Usage, naming the ranks there are.
 Result<const bundle::RankData*> recordedRank(const bundle::Bundle& run, int rank);
 

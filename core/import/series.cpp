@@ -12,6 +12,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <map>
+#include <set>
 #include <simdjson.h>
 
 namespace forkpoint::import {
@@ -193,19 +195,40 @@ Result<void> readBundle(const RunName& name, SeriesFile& out, const std::stop_to
         return tl::unexpected(run.error());
     }
     out.format = "recorded run";
-    const bundle::RankData* rank = &(*run)->ranks().front();
+    std::vector<const bundle::RankData*> ranks;
     if (name.rank) {
         const auto chosen = recordedRank(**run, *name.rank);
         if (!chosen) {
             return tl::unexpected(chosen.error());
         }
-        rank = *chosen;
-    } else if ((*run)->worldSize() > 1) {
-        out.notes.push_back(fmt::format("of {} ranks the numbers of rank {} are shown; forkpoint-cli compare puts the losses of all ranks together",
-                                        (*run)->worldSize(), rank->rank));
+        ranks = { *chosen };
+    } else {
+        for (const auto& rank : (*run)->ranks()) {
+            ranks.push_back(&rank);
+        }
     }
-    for (const auto& scalar : rank->scalars) {
-        out.series[scalar.name].values.emplace(scalar.step, scalar.value);
+    if (!name.rank && (*run)->worldSize() > 1) {
+        out.notes.push_back(fmt::format("numbers are the mean over {} of {} ranks; RUN@RANK shows those of one, and forkpoint-cli compare finds out how losses of "
+                                        "ranks add up", ranks.size(), (*run)->worldSize()));
+    }
+    struct Mean {
+        double sum = 0;
+        int ranks = 0;
+    };
+    std::map<std::pair<std::string, std::int32_t>, Mean> means;
+    for (const auto* rank : ranks) {
+        std::set<std::pair<std::string, std::int32_t>> seen; // of several values of a step the first counts
+        for (const auto& scalar : rank->scalars) {
+            const std::pair key(scalar.name, scalar.step);
+            if (seen.insert(key).second) {
+                auto& mean = means[key];
+                mean.sum += scalar.value;
+                ++mean.ranks;
+            }
+        }
+    }
+    for (const auto& [key, mean] : means) {
+        out.series[key.first].values.emplace(key.second, mean.sum / mean.ranks);
     }
     if (out.series.empty()) {
         return fail(ErrorCode::Usage, "is a recorded run without numbers by step: the recorder writes the loss when backward() runs; others are added with "

@@ -32,7 +32,7 @@ struct SeriesFile {
 };
 
 /// Opens a file, by its content, or a folder: one with a trainer_state.json, with TensorBoard event files (those of subfolders are called
-/// SUBFOLDER/TAG), or a recorded run, also an archive of one (the numbers of its first rank, or of the one that RUN@RANK names). NotFound, NotABundle
+/// SUBFOLDER/TAG), or a recorded run, also an archive of one (the mean over its ranks, or the numbers of the one that RUN@RANK names). NotFound, NotABundle
 /// (a binary file is named and never read as text; lists what is read), Usage (no such rank; a recorded run without numbers), Truncated, Unreadable, Cancelled.
 Result<SeriesFile> openSeries(const std::filesystem::path& path, std::stop_token stop = {});
 

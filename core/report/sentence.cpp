@@ -65,6 +65,12 @@ std::string agreement(const compare::Snapshot& comparison)
     const auto counts = compare::countPairs(comparison);
     const bool oneRun = comparison.structure().alignment.ranksOfOneRun.has_value();
     const auto withinFloor = counts.identical + counts.noise;
+    if (counts.differing > 0 && !oneRun) { // what is known to differ is said first
+        std::string text = leftOut(comparison, counts).substr(1);
+        text += withinFloor > 0 ? fmt::format(" Of the others, {} bit-identical", counts.identical) : std::string();
+        text += counts.noise > 0 ? fmt::format(" and {} within rounding.", counts.noise) : withinFloor > 0 ? "." : "";
+        return text;
+    }
     if (withinFloor + counts.undecidable == 0) {
         return (oneRun && counts.compared() > 0 ? "Nothing that must be equal on all ranks was compared."
                    : counts.unreadable > 0      ? "Nothing could be compared."

@@ -477,7 +477,7 @@ std::string bundleText(const bundle::Bundle& bundle, const TextOptions& options)
         std::size_t withBytes = 0, notObserved = 0;
         for (const auto& record : rank.tensors) {
             ++counts[{ record.phase, record.kind }];
-            withBytes += record.bytes ? 1u : 0u;
+            withBytes += record.bytes || !bundle.isRecording() ? 1u : 0u; // files of tensors have every value
             ++details[record.detail];
             notObserved += record.notObserved.empty() ? 0u : 1u;
         }

@@ -191,5 +191,19 @@ class BadInputTest(CommandLineTest):
         self.assertEqual(run_cli("info", bundle).status, 3)
 
 
+    def test_options_that_would_let_everything_pass(self):
+        logs = ("tests/data/loss/loss_A.csv", "tests/data/loss/loss_B.csv")
+        for tolerance in ("nan", "inf", "-1"):
+            self.assert_one_clear_line(run_cli("curves", *logs, "--tolerance", tolerance), 2, "--tolerance must be a number of at least 0")
+        runs = [f"{SAMPLES}/{name}.forkpoint" for name in ("sumloss-single", "sumloss-ddp2")]
+        self.assert_one_clear_line(run_cli("compare", *runs, "--noise", runs[1]), 2, "is the candidate itself")
+        nothing = run_cli("compare", HAND, "tests/data/plain/checkpoint_A_single/model.pt")
+        self.assertEqual((nothing.status, "Nothing could be compared" in nothing.stdout), (3, True), nothing)
+
+    def test_logs_are_no_tensors_and_the_command_for_them_is_named(self):
+        logs = ("tests/data/loss/loss_A.csv", "tests/data/loss/loss_B.csv")
+        self.assert_one_clear_line(run_cli("compare", *logs), 3, f"forkpoint-cli curves {logs[0]} {logs[1]}")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -61,6 +61,17 @@ class MergeTest(CommandLineTest):
         self.assert_one_clear_line(run_cli("merge", self.folder / "all", self.folder / "nowhere"), 3, "nowhere does not exist")
         self.assertEqual(os.listdir(self.folder), ["parts"])
 
+    def test_no_rank_is_lost(self):
+        """Neither by a forgotten OUT nor by one that is a part."""
+        parts = self.nodes()
+        node0, node1 = parts / "node0.forkpoint", parts / "node1.forkpoint"
+        before = sorted(file.relative_to(parts) for file in parts.rglob("*"))
+        for arguments, words in (((node0, node1), "rank 0 of this launch. It would be lost"), ((node0, parts), "rank 0 of this launch"),
+                                 ((node0, node0, node1), "is where the result would go")):
+            with self.subTest(words):
+                self.assert_one_clear_line(run_cli("merge", "--overwrite", *arguments), 2, "node0.forkpoint", words)
+                self.assertEqual(sorted(file.relative_to(parts) for file in parts.rglob("*")), before)
+
     def test_a_disk_that_is_full(self):
         """A limit on the size of files stands for it: nothing half-written stays."""
         limited = "import resource, signal, os, sys\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" \

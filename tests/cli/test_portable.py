@@ -94,7 +94,8 @@ class PortableTest(CommandLineTest):
         link = self.folder / "link"
         link.symlink_to(self.file)
         for arguments in ((self.file, "--json", self.file), (self.file, "--json", link), (a, b, "--map", mapping, "--json", mapping),
-                          (a, b, "--map", mapping, "-o", mapping), (a, b, "--json", a)):
+                          (a, b, "--map", mapping, "-o", mapping), (a, b, "--json", a), (a, b, "--json", f"{b}/bundle.json"),
+                          (a, f"{b}@0", "--json", f"{b}/new.json"), (a, b.removesuffix(".forkpoint"), "-o", f"{b}/new.forkcmp")):
             with self.subTest(arguments):
                 self.assert_one_clear_line(run_cli("compare", *arguments), 2, "would overwrite what is read")
         self.assertEqual((pathlib.Path(self.file).read_bytes(), mapping.read_text()), (content, '{"format": "forkpoint-map", "version": 1}'))

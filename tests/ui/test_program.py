@@ -52,6 +52,14 @@ class ProgramTest(unittest.TestCase):
         self.assertRegex(result.stderr, r"\Aforkpoint: [^\n]*LICENSE: is neither a run nor tensors [^\n]*\n\Z")
         self.assertEqual(png_size(self.picture)[0], 1650)
 
+    def test_nothing_that_is_read_is_overwritten(self):
+        log = self.folder / "a.csv"
+        log.write_bytes((LOSS / "loss_A.csv").read_bytes())
+        self.picture = log
+        result = self.run_program(log, LOSS / "loss_B.csv")
+        self.assertEqual((result.returncode, log.read_bytes()), (2, (LOSS / "loss_A.csv").read_bytes()))
+        self.assertIn("would overwrite what is read", result.stderr)
+
     def test_usage_has_its_own_status(self):
         tensors = ROOT / "tests/data/plain/checkpoint_A_single/model.pt"
         result = self.run_program(LOSS / "loss_A.csv", tensors)

@@ -146,7 +146,7 @@ GraphMarks graphMarks(const graph::UnionGraph& graph, const compare::Snapshot& c
         std::copy_n(level.counts.begin(), kMarkLevels, mark.counts.begin());
         mark.pending = level.pending;
     }
-    if (const auto* outcome = comparison.outcome(); outcome && outcome->verdict.fork) {
+    if (const auto* outcome = comparison.outcome(); outcome && outcome->verdict.fork && outcome->verdict.ordered) { // else it is the first in the files
         const auto nodes = graph.nodesOf(outcome->verdict.fork->pair);
         if (!nodes.empty()) {
             out.fork = nodes.front();

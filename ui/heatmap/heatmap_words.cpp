@@ -234,8 +234,12 @@ QString whyNothing(const Session& session)
     if (comparison->structure().kept) {
         return whyNotKept(*comparison, *selected, std::min(lane, pair.lanes.size() - 1));
     }
-    const auto* a = withoutBytes(it.a);
-    const auto* b = withoutBytes(it.b);
+    const auto& alignment = comparison->structure().alignment;
+    const auto silent = [](const align::Side& side, const align::Assembly& assembly) { // files of tensors have every value
+        return side.bundle->isRecording() ? withoutBytes(assembly) : nullptr;
+    };
+    const auto* a = silent(alignment.a, it.a);
+    const auto* b = silent(alignment.b, it.b);
     if (!a && !b) {
         return {};
     }

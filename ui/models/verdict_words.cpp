@@ -152,6 +152,11 @@ QString agreementHeadline(const compare::Snapshot& comparison)
 {
     const auto counts = compare::countPairs(comparison);
     QString text = lead(comparison);
+    if (counts.differing > 0 && text.isEmpty()) { // what is known to differ is said first
+        addLeftOut(text, counts);
+        addSentence(text, Words::tr("%n tensor(s) bit-identical.", nullptr, static_cast<int>(counts.identical)));
+        return text;
+    }
     addSentence(text, agreed(counts, !text.isEmpty()));
     addLeftOut(text, counts);
     return text;

@@ -127,6 +127,18 @@ void Session::open(const QString& reference, const QString& candidate, const QSt
         });
 }
 
+bool Session::hasOrder() const
+{
+    if (m_logs) {
+        return false;
+    }
+    if (!m_comparison) {
+        return true;
+    }
+    const auto& alignment = m_comparison->structure().alignment;
+    return alignment.a.bundle->isRecording() && alignment.b.bundle->isRecording();
+}
+
 void Session::swapSides()
 {
     if (!m_reference.isEmpty() && !isPortable()) {

@@ -46,6 +46,8 @@ public:
 
     enum class State { Empty, Loading, Partial, Ready, Failed };
     State state() const { return m_state; }
+    /// True unless what is compared says nothing about execution, as logs and files of tensors do: then there is no fork and there are no gates.
+    bool hasOrder() const;
     bool isPortable() const { return !m_reference.isEmpty() && m_candidate.isEmpty(); } ///< referencePath() is the file
     const std::optional<compare::Snapshot>& comparison() const { return m_comparison; } ///< from the structure on; none of logs
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/launch.h"
 
+#include "core/import/run_name.h"
 #include "ui/models/pair_words.h"
 #include "ui/window/language.h"
 
@@ -108,6 +109,12 @@ private:
 int launch(QApplication& app, const Launch& request)
 {
     const bool photograph = !request.screenshot.isEmpty();
+    for (const auto& run : { request.runs.reference, request.runs.candidate, request.runs.noise }) {
+        if (photograph && !run.isEmpty() && import::liesIn(request.screenshot.toStdString(), run.toStdString())) {
+            complain(QStringLiteral("--screenshot %1 would overwrite what is read from %2: give another name").arg(request.screenshot, run));
+            return kUsage;
+        }
+    }
     const auto theme = themeOf(request);
     applyTheme(app, theme);
     const QString language = installLanguage(app, photograph && request.language.isEmpty() ? QStringLiteral("en") : request.language);

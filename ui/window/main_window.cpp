@@ -459,7 +459,7 @@ void MainWindow::arrangePanels()
     const bool logs = m_session.logs() != nullptr;
     const bool all = m_shown == ShownPanel::All || (logs && m_shown != ShownPanel::Curves);
     const auto panel = logs ? ShownPanel::Curves : m_shown;
-    m_gates->setVisible(!logs);
+    m_gates->setVisible(m_session.hasOrder());
     m_left->setCurrentIndex(logs ? 1 : 0);
     m_left->setVisible(all);
     m_right->setVisible(!logs && (all || panel == ShownPanel::Heatmap));

@@ -435,6 +435,24 @@ TEST(MissingRanks, TheShareOfABatchIsNotTheBatch)
     }
 }
 
+/// As one that was killed: what the others computed alone is not the whole, and no difference.
+TEST(MissingRanks, ARankMayBeMissingInSomeSteps)
+{
+    RecordedRun a("a"), b("b", 2);
+    for (const int step : { 0, 1 }) {
+        a.rank().step(step).batch(f32({ 2, 1 }, { 10, 11 })).output("fc", f32({ 2, 1 }, { 1, 2 })).reduced("fc.weight", kX);
+        b.rank(0).step(step).batch(f32({ 1, 1 }, { 10 })).output("fc", f32({ 1, 1 }, { 1 })).reduced("fc.weight", kX);
+    }
+    b.rank(1).step(0).batch(f32({ 1, 1 }, { 11 })).output("fc", f32({ 1, 1 }, { 2 })).reduced("fc.weight", kX);
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_EQ(pairOf(alignment, "s0/forward/output/fc").status, PairStatus::Matched);
+    for (const char* id : { "s1/data/batch/batch", "s1/forward/output/fc" }) {
+        EXPECT_EQ(pairOf(alignment, id).status, PairStatus::NotObserved) << id;
+        EXPECT_EQ(*pairOf(alignment, id).note, "the candidate is only rank 0 of 2 ranks, which do not hold the whole") << id;
+    }
+    EXPECT_EQ(pairOf(alignment, "s1/reduce/grad/fc.weight").status, PairStatus::Matched);
+}
+
 TEST(MissingRanks, ARankWithTheWholeBatchIsEnough)
 {
     RecordedRun a("a"), b("b", 2);

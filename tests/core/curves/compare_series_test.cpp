@@ -93,13 +93,14 @@ TEST(CompareSeries, ARecordedRunIsALogToo)
 {
     test::RecordedRun run("run", 2);
     for (const int rank : { 0, 1 }) {
-        run.rank(rank).output("fc", test::f32({ 1 }, { 1 })).loss(2.0f + static_cast<float>(rank));
+        run.rank(rank).output("fc", test::f32({ 1 }, { 1 })).loss(2.0f + 1.25f * static_cast<float>(rank));
     }
     run.open();
     const auto log = run.path().parent_path() / "log.csv";
-    std::ofstream(log) << "step,loss\n0,3.0\n";
-    const auto first = compared(run.path(), log);
+    std::ofstream(log) << "step,loss\n0,3.25\n";
+    const auto first = compared(run.path(), log); // the mean of the ranks is 2.625
     EXPECT_EQ(first.a.format, "recorded run");
+    EXPECT_TRUE(first.differs());
     EXPECT_EQ(first.telling().curve.onset, 0);
     ASSERT_EQ(first.a.notes.size(), 1u);
     EXPECT_NE(first.a.notes[0].find("of 2 ranks"), std::string::npos);

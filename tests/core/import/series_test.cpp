@@ -5,6 +5,7 @@
 #include "core/import/binary_kind.h"
 #include "tests/core/bundle/bundle_files.h"
 #include "tests/core/import/made_files.h"
+#include "tests/support/run_builder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -242,6 +243,24 @@ TEST(Series, BinaryIsRefusedByName)
         writeText(folder.path() / "log.txt", text);
         EXPECT_EQ(opened(folder.path() / "log.txt").series.at("loss").values.at(1), 2.5);
     }
+}
+
+TEST(Series, RanksOfARunAreAveraged)
+{
+    forkpoint::test::RecordedRun run("run", 2);
+    run.rank(0).lossScalar(1).step(1).lossScalar(5);
+    run.rank(1).lossScalar(3);
+    (void)run.side(); // finishes it
+    const auto folder = run.path();
+    const auto whole = openSeries(folder);
+    ASSERT_TRUE(whole) << whole.error().text();
+    EXPECT_EQ(whole->series.at("loss").values, (std::map<std::int32_t, double> { { 0, 2 }, { 1, 5 } }));
+    ASSERT_EQ(whole->notes.size(), 1u);
+    EXPECT_TRUE(whole->notes.front().starts_with("numbers are the mean over 2 of 2 ranks")) << whole->notes.front();
+    const auto one = openSeries(folder.string() + "@1");
+    ASSERT_TRUE(one) << one.error().text();
+    EXPECT_EQ(one->series.at("loss").values, (std::map<std::int32_t, double> { { 0, 3 } }));
+    EXPECT_TRUE(one->notes.empty());
 }
 
 TEST(Series, AnArchiveOfARunIsARun)
