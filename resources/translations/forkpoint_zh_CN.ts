@@ -3251,6 +3251,10 @@ It uses Qt %1 (LGPL 3), QCustomPlot (GPL 3 or later), simdjson, oneTBB and OpenS
         <translation>张量对（按执行顺序）</translation>
     </message>
     <message>
+        <source>Pairs in the order of the files</source>
+        <translation>张量对（按文件顺序）</translation>
+    </message>
+    <message>
         <source>all steps</source>
         <translation>全部步</translation>
     </message>

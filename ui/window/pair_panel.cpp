@@ -272,6 +272,8 @@ PairPanel::PairPanel(Session& session, PairModel& model, Form form, QWidget* par
         selectionToTable(false);
         m_table->verticalScrollBar()->setValue(m_scroll);
     });
+    connect(&session, &Session::structureChanged, this,
+        [this] { m_title->setText(m_session.hasOrder() ? tr("Pairs in execution order") : tr("Pairs in the order of the files")); });
     connect(m_text, &QLineEdit::returnPressed, m_table, [this] { m_table->setFocus(); });
     connect(m_allSteps, &QCheckBox::toggled, this, &PairPanel::applyStep);
     connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, &PairPanel::selectionFromTable);
