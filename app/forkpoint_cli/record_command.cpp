@@ -76,8 +76,13 @@ Result<fs::path> unpackedRecorder()
     if (content == recorderSource()) {
         return file;
     }
-    const fs::path temporary = folder / fmt::format(".forkpoint_recorder-{}.tmp", getpid());
-    if (auto written = writeText(temporary.string(), recorderSource()); !written) {
+    std::string temporary = (folder / ".forkpoint_recorder-XXXXXX").string(); // not by process number: nodes may share a home
+    const int made = ::mkstemp(temporary.data());
+    if (made < 0) {
+        return fail(ErrorCode::WriteFailed, fmt::format("cannot be written: {}", std::strerror(errno)), folder.string());
+    }
+    ::close(made);
+    if (auto written = writeText(temporary, recorderSource()); !written) {
         return tl::unexpected(written.error());
     }
     fs::rename(temporary, file, error);

@@ -1051,7 +1051,7 @@ class Writer:
             data = data[os.write(self.files[name], data):]
 
     def document(self, path, value):
-        temporary = "%s.%d.tmp" % (path, os.getpid())
+        temporary = os.path.join(self.folder, os.path.basename(path) + ".tmp")   # the rank's own: process numbers repeat on other nodes
         with io.open(temporary, "w", encoding="utf-8") as file:
             json.dump(plain(value), file, indent=1, allow_nan=False)
             file.write("\n")

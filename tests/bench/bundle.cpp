@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include "core/bundle/bundle.h"
+#include "tests/support/temp_folder.h"
 
 #include <benchmark/benchmark.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/os.h>
 #include <malloc.h>
-#include <unistd.h>
 
 // Opening a bundle of 10^6 tensor records, as a recorder of a large model writes them: names that repeat from step to step, statistics,
 // digests, a placement. The bytes are a sparse file, since opening checks only its size.
@@ -22,7 +22,6 @@ constexpr int kRecords = 1'000'000;
 class GeneratedBundle {
 public:
     explicit GeneratedBundle(int ranks)
-        : m_folder(fs::temp_directory_path() / fmt::format("forkpoint-bench-{}-{}", ::getpid(), ranks))
     {
         for (int rank = 0; rank < ranks; ++rank) {
             const fs::path folder = path() / fmt::format("rank{:05}", rank);
@@ -37,15 +36,7 @@ public:
         auto info = fmt::output_file((path() / "bundle.json").string());
         info.print(R"({{"format":"forkpoint-bundle","version":[1,1],"name":"generated","world_size":{}}})", ranks);
     }
-    GeneratedBundle(const GeneratedBundle&) = delete;
-    GeneratedBundle& operator=(const GeneratedBundle&) = delete;
-    ~GeneratedBundle()
-    {
-        std::error_code ignored;
-        fs::remove_all(m_folder, ignored);
-    }
-
-    fs::path path() const { return m_folder / "generated.forkpoint"; }
+    fs::path path() const { return m_folder.path() / "generated.forkpoint"; }
 
 private:
     static void writeTensors(const fs::path& folder, int count)
@@ -67,7 +58,7 @@ private:
         fs::resize_file(folder / "tensors-0000.bin", 64u * static_cast<std::uintmax_t>(count));
     }
 
-    fs::path m_folder;
+    test::TempFolder m_folder;
 };
 
 std::size_t memoryInUse()

@@ -3,8 +3,7 @@
 //
 // Any bytes as each of a rank's files of text, beside sound ones: opened, verified, and every tensor's first bytes read.
 #include "core/bundle/bundle.h"
-
-#include <unistd.h>
+#include "tests/support/temp_folder.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -24,7 +23,8 @@ void write(const fs::path& path, std::string_view text) { std::ofstream(path, st
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    static const fs::path folder = fs::temp_directory_path() / ("forkpoint-fuzz-" + std::to_string(::getpid()));
+    static const forkpoint::test::TempFolder temporary;
+    const fs::path& folder = temporary.path();
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     // By content, so that a seed needs no label: an index goes where an index is read.
     const std::string_view name = input.find("\"type\"") != input.npos && input.find("\"edge\"") != input.npos ? "graph.jsonl"

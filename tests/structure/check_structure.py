@@ -149,6 +149,13 @@ def check_core(path, text):
                 yield line, "includes iostream: core never prints"
 
 
+def check_temporary_names(path, text):
+    if path.endswith(CPP):
+        code = without_comments(text, keep_text=False)
+        for match in re.finditer(r"\bgetpid\s*\(", code):
+            yield line_of(code, match.start()), "getpid: numbers of processes come again, and on other nodes: name temporary files with mkstemp or mkdtemp"
+
+
 def check_cmake(path, text):
     if os.path.basename(path) != "CMakeLists.txt" or is_gpl(path):
         return
@@ -178,8 +185,8 @@ def check_tree(root):
     tree = read_tree(root)
     lines = []
     for path, text in tree.items():
-        found = [*check_licence(path, text), *check_includes(path, text, tree), *check_core(path, text), *check_cmake(path, text),
-                 *check_links(path, text, root)]
+        found = [*check_licence(path, text), *check_includes(path, text, tree), *check_core(path, text),
+                 *check_temporary_names(path, text), *check_cmake(path, text), *check_links(path, text, root)]
         lines += [f"{path}:{line}: {message}" for line, message in sorted(found)]
     lines += [f"{path}:{line}: {message}" for path, line, message in check_plot_wrapper(tree)]
     # An empty tree passes every rule; a wrong ROOT must not.

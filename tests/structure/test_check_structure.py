@@ -98,6 +98,10 @@ class StructureTest(unittest.TestCase):
         for code in ("exit(1);", "std::exit(1);", "::exit(1);", "abort();", "std::terminate();", "std::quick_exit (1);", "_exit(2);"):
             self.assert_violation({"core/base/a.cpp": cpp("\n" + code)}, "core/base/a.cpp:5", "core never ends the process")
 
+    def test_names_of_temporary_files(self):
+        for path in ("core/base/a.cpp", "tests/support/a.h", "app/forkpoint_cli/a.cpp"):
+            self.assert_violation({path: cpp("\nauto name = std::to_string(::getpid());")}, path + ":5", "mkstemp")
+
     def test_what_only_looks_like_it(self):
         self.assert_holds({"core/base/a.cpp": cpp('\n'.join([
             "// printf(x); exit(1)", "/* std::cout */", 'auto a = "exit(1) // std::cerr";', 'auto b = R"x(abort())x";', "char c = '\"'; // exit(1)",

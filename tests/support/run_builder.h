@@ -5,8 +5,8 @@
 #include "core/align/alignment.h"
 #include "core/bundle/bundle.h"
 #include "core/bundle/writer.h"
+#include "tests/support/temp_folder.h"
 
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -19,7 +19,6 @@
 #include <random>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
 
 // Recorded runs in a few lines, written by the library's own writer into a folder that is gone after the test:
@@ -124,28 +123,6 @@ inline std::vector<float> scaled(std::vector<float> values, double factor)
     return values;
 }
 
-/// A folder of its own, removed with everything in it.
-class TempFolder {
-public:
-    TempFolder()
-    {
-        static std::atomic<int> counter { 0 };
-        m_path = std::filesystem::temp_directory_path() / fmt::format("forkpoint-test-{}-{}", ::getpid(), counter++);
-        std::filesystem::create_directories(m_path);
-    }
-    ~TempFolder()
-    {
-        std::error_code ignored;
-        std::filesystem::remove_all(m_path, ignored);
-    }
-    TempFolder(const TempFolder&) = delete;
-    TempFolder& operator=(const TempFolder&) = delete;
-    const std::filesystem::path& path() const { return m_path; }
-
-private:
-    std::filesystem::path m_path;
-};
-
 /// What is seldom said of a tensor.
 struct At {
     std::string slot = {};
@@ -160,7 +137,7 @@ struct At {
 class RankScribe {
 public:
     RankScribe(const std::filesystem::path& folder, int rank)
-        : m_writer(*bundle::RankWriter::create(folder, rank))
+        : m_writer(bundle::RankWriter::create(folder, rank).value())
     {
     }
 

@@ -4,15 +4,14 @@
 
 #include "core/bundle/bundle.h"
 #include "core/bundle/writer.h"
+#include "tests/support/temp_folder.h"
 
-#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 // Bundles in temporary folders: written by the writer, then damaged by hand.
@@ -20,27 +19,7 @@ namespace forkpoint::bundle::test {
 
 namespace fs = std::filesystem;
 
-/// A folder that is gone after the test.
-class TempFolder {
-public:
-    TempFolder()
-    {
-        static std::atomic<int> count = 0;
-        m_path = fs::temp_directory_path() / ("forkpoint-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-        fs::create_directories(m_path);
-    }
-    TempFolder(const TempFolder&) = delete;
-    TempFolder& operator=(const TempFolder&) = delete;
-    ~TempFolder()
-    {
-        std::error_code ignored;
-        fs::remove_all(m_path, ignored);
-    }
-    const fs::path& path() const { return m_path; }
-
-private:
-    fs::path m_path;
-};
+using forkpoint::test::TempFolder;
 
 inline std::string readText(const fs::path& path)
 {
