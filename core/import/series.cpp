@@ -308,36 +308,58 @@ bool isStepName(std::string_view name)
     return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+std::int64_t SeriesCollector::stepOf(std::int64_t written, std::optional<double> epoch)
+{
+    if (written < 0 || written > std::numeric_limits<std::int32_t>::max()) {
+        return written;
+    }
+    if (m_written && written < *m_written && epoch && m_epoch && *epoch > *m_epoch) {
+        m_before += *m_written + 1 - written;
+        ++m_restarts;
+    }
+    m_written = written;
+    m_epoch = epoch ? epoch : m_epoch;
+    return m_before + written;
+}
+
 void SeriesCollector::add(const std::vector<std::pair<std::string, double>>& record, std::optional<std::int64_t> step)
 {
     constexpr std::size_t kMaxSeries = 10'000;
+    std::optional<double> epoch;
+    bool named = false;
     for (const auto& [name, value] : record) {
-        if (isStepName(name) && std::isfinite(value) && std::abs(value) < 1e15) {
+        if (!named && isStepName(name) && std::isfinite(value) && std::abs(value) < 1e15) {
+            named = true;
             step = static_cast<std::int64_t>(value);
-            break;
+            m_cut += static_cast<double>(*step) == value ? 0u : 1u;
+        } else if (name == "epoch" || name == "Epoch") {
+            epoch = std::floor(value);
         }
     }
-    const bool given = step.has_value();
+    const bool given = step.has_value(), behind = !given && m_written;
+    const std::int64_t at = given ? stepOf(*step, epoch) : behind ? m_before + *m_written : m_counted;
     bool used = false;
     for (const auto& [name, value] : record) {
         if (isStepName(name) || isClock(name)) {
             continue;
         }
         used = true;
-        const std::int64_t at = step.value_or(m_counted);
         if (at < 0 || at > std::numeric_limits<std::int32_t>::max() || (m_file.series.size() >= kMaxSeries && !m_file.series.contains(name))) {
             ++m_outside;
             continue;
         }
         auto& series = m_file.series[name];
-        const auto [where, isNew] = series.values.insert_or_assign(static_cast<std::int32_t>(at), value);
-        m_again += isNew ? 0u : 1u;
+        const auto [where, isNew] = series.values.try_emplace(static_cast<std::int32_t>(at), value);
+        if (!isNew && !behind) {
+            where->second = value;
+            ++m_again;
+        }
         if (const double digit = lastDigit(value); digit > 0) {
             series.resolution = series.resolution == 0 ? digit : std::min(series.resolution, digit);
         }
     }
     if (used && !given) {
-        ++m_counted;
+        ++(behind ? m_behind : m_counted);
     }
 }
 
@@ -345,6 +367,15 @@ void SeriesCollector::finish()
 {
     if (m_counted > 0) {
         m_file.notes.push_back(fmt::format("{} records have no step: they are counted from 0", m_counted));
+    }
+    if (m_behind > 0) {
+        m_file.notes.push_back(fmt::format("{} records have no step: they belong to the step before them", m_behind));
+    }
+    if (m_restarts > 0) {
+        m_file.notes.push_back(fmt::format("the step begins again {} times when the epoch goes up: steps are counted on", m_restarts));
+    }
+    if (m_cut > 0) {
+        m_file.notes.push_back(fmt::format("{} steps are no whole numbers: what is behind the point is left out", m_cut));
     }
     if (m_again > 0) {
         m_file.notes.push_back(fmt::format("{} values are of a step that was there before: the last one counts", m_again));

@@ -225,6 +225,7 @@ void readCsv(std::string_view text, SeriesFile& out, const std::stop_token& stop
     std::vector<std::string> names;
     char delimiter = ',';
     std::size_t ragged = 0;
+    const auto all = text;
     while (!text.empty() && !stop.stop_requested()) {
         const auto end = std::min(text.find('\n'), text.size());
         auto line = text.substr(0, end);
@@ -240,7 +241,17 @@ void readCsv(std::string_view text, SeriesFile& out, const std::stop_token& stop
             if (line.starts_with("\xef\xbb\xbf")) {
                 line.remove_prefix(3); // a byte order mark
             }
-            for (auto field : fieldsOf(line, delimiter)) {
+            const auto fields = fieldsOf(line, delimiter);
+            const auto isNumber = [](std::string_view field) { return wholeNumber(field).has_value(); };
+            if (std::all_of(fields.begin(), fields.end(), isNumber)) { // no header: this is a record already
+                for (std::size_t column = 1; column <= fields.size(); ++column) {
+                    names.push_back(fmt::format("column {}", column));
+                }
+                out.notes.push_back("the first line has numbers only and names no column: columns are numbered");
+                text = all;
+                continue;
+            }
+            for (auto field : fields) {
                 while (!field.empty() && (field.front() == ' ' || field.front() == '"')) {
                     field.remove_prefix(1);
                 }

@@ -86,6 +86,48 @@ TEST(Series, CsvOfManyHands)
     EXPECT_NE(file.notes[0].find("fewer fields"), std::string::npos);
 }
 
+TEST(Series, CsvWithoutAHeader)
+{
+    SeriesFile file;
+    readCsv("\n0,2.5\n1,2.25\n", file);
+    EXPECT_EQ(file.series.at("column 1").values, (std::map<std::int32_t, double> { { 0, 0.0 }, { 1, 1.0 } }));
+    EXPECT_EQ(file.series.at("column 2").values, (std::map<std::int32_t, double> { { 0, 2.5 }, { 1, 2.25 } }));
+    EXPECT_EQ(file.notes, (std::vector<std::string> { "the first line has numbers only and names no column: columns are numbered",
+                              "2 records have no step: they are counted from 0" }));
+}
+
+TEST(Series, StepsThatBeginAgainWithEachEpoch)
+{
+    SeriesFile file;
+    readCsv("epoch,step,loss\n0,1,5\n0,2,4\n1,1,3\n1,2,2\n2,1,1\n", file);
+    EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 1, 5.0 }, { 2, 4.0 }, { 3, 3.0 }, { 4, 2.0 }, { 5, 1.0 } }));
+    EXPECT_EQ(file.notes, (std::vector<std::string> { "the step begins again 2 times when the epoch goes up: steps are counted on" }));
+    SeriesFile resumed; // no epoch went up: the steps are the same ones, once more
+    readCsv("epoch,step,loss\n0,1,5\n0,2,4\n0,1,3\n", resumed);
+    EXPECT_EQ(resumed.series.at("loss").values, (std::map<std::int32_t, double> { { 1, 3.0 }, { 2, 4.0 } }));
+}
+
+TEST(Series, StepsBeyondAllBoundsAreLeftOut)
+{
+    SeriesFile file;
+    readJsonLines("{\"step\": 2147483647, \"epoch\": 0, \"loss\": 1}\n{\"step\": 9e14, \"epoch\": 1, \"loss\": 2}\n{\"step\": -5, \"epoch\": 2, \"loss\": 3}\n"
+                  "{\"step\": 0, \"epoch\": 3, \"loss\": 4}\n", file);
+    EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 2147483647, 1.0 } }));
+    EXPECT_EQ(file.notes, (std::vector<std::string> { "the step begins again 1 times when the epoch goes up: steps are counted on",
+                              "6 values are left out: a step outside 0 .. 2^31 - 1, or more than 10000 names" }));
+}
+
+TEST(Series, RecordsWithoutAStepBelongToTheOneBefore)
+{
+    SeriesFile file;
+    readJsonLines("{\"loss\": 9}\n{\"step\": 4, \"loss\": 2}\n{\"eval_loss\": 3}\n{\"step\": \"x\", \"loss\": 7}\n{\"step\": 6.5, \"loss\": 1}\n", file);
+    EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 0, 9.0 }, { 4, 2.0 }, { 6, 1.0 } }));
+    EXPECT_EQ(file.series.at("eval_loss").values, (std::map<std::int32_t, double> { { 4, 3.0 } }));
+    EXPECT_EQ(file.notes, (std::vector<std::string> { "1 records have no step: they are counted from 0",
+                              "2 records have no step: they belong to the step before them",
+                              "1 steps are no whole numbers: what is behind the point is left out" }));
+}
+
 TEST(Series, TextOfATerminal)
 {
     SeriesFile file;
