@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compare/compare.h"
 
+#include "core/bundle/problem_log.h"
 #include "core/metrics/backend.h"
 
 #include <algorithm>
@@ -60,7 +61,32 @@ std::size_t endOfPhase(const std::vector<align::Pair>& pairs, std::size_t first)
 struct Noise {
     diagnose::NoiseFloor floor;
     std::size_t above = 0;
+    std::string doubt; ///< what was configured otherwise than in the reference
 };
+
+/// A repeat differs from the reference by rounding alone; with another configuration, what it differs by is no noise. Empty if nothing tells so.
+std::string doubtIn(const align::Side& a, const align::Side& repeat)
+{
+    const auto differences = diagnose::contextDifferences(a, repeat);
+    std::size_t others = 0;
+    std::string first;
+    for (const auto& entry : differences.value_or(std::vector<diagnose::ContextEntry>())) {
+        if (entry.expected || entry.unreadable || (entry.section != "config" && entry.section != "flags")) {
+            continue;
+        }
+        if (!first.empty()) {
+            ++others;
+            continue;
+        }
+        const auto shown = [](const std::string& value) { return value.empty() ? std::string("absent") : bundle::shownText(value); };
+        first = fmt::format("{} {} is {}, in the reference {}", entry.section, bundle::shownText(entry.key), shown(entry.b), shown(entry.a));
+    }
+    if (first.empty()) {
+        return first;
+    }
+    return fmt::format("the noise run {} is no repeat of the reference: {}{}. What comes of it is taken for noise all the same", repeat.label, first,
+                       others > 0 ? fmt::format(", and {} more", others) : std::string());
+}
 
 Result<Noise> measureNoise(const align::Side& a, const align::Side& repeat, Progress* progress, std::stop_token stop)
 {
@@ -83,6 +109,7 @@ Result<Noise> measureNoise(const align::Side& a, const align::Side& repeat, Prog
         first = last;
     }
     Noise noise;
+    noise.doubt = doubtIn(a, repeat);
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (const auto* lane = results[i].worstLane(); lane && std::isfinite(results[i].error)) {
             noise.floor[alignment->pairs[i].id] = { results[i].error, lane->statistics.maxAbs.value };
@@ -136,6 +163,9 @@ Result<Snapshot> compare(align::Side a, align::Side b, Options options, Sink* si
         return tl::unexpected(alignment.error());
     }
     structure.alignment = std::move(*alignment);
+    if (noise && !noise->doubt.empty()) {
+        structure.alignment.notes.push_back(noise->doubt);
+    }
     structure.inputs = graph::pairInputs(structure.alignment);
 
     const auto comparison = std::make_shared<Comparison>(std::move(structure));

@@ -222,6 +222,21 @@ TEST(Options, ANoiseRun)
     EXPECT_FALSE(Compared(a.side(), b.side()).verdict().measuredFloor);
 }
 
+TEST(Options, ANoiseRunOfAnotherConfigurationIsDoubted)
+{
+    Recorded a({}), b({}), again({}, "again"), other({}, "other");
+    for (Recorded* run : { &a, &b, &again, &other }) {
+        const double lr = run == &other ? 0.1 : 0.01;
+        run->run.rank(0).info({ { "config", { { "lr", lr }, { "momentum", 10 * lr } } }, { "environment", { { "host", run == &a ? "x" : "y" } } } });
+    }
+    const auto notes = [&](Recorded& noise) {
+        return Compared(a.side(), b.side(), { .align = {}, .noise = noise.side() }).snapshot().structure().alignment.notes;
+    };
+    EXPECT_TRUE(notes(again).empty());
+    EXPECT_EQ(notes(other), (std::vector<std::string> {
+        "the noise run other is no repeat of the reference: config lr is 0.1, in the reference 0.01, and 1 more. What comes of it is taken for noise all the same" }));
+}
+
 TEST(Options, ANoiseRunThatCannotBeAlignedSaysSo)
 {
     Recorded a({}), again({ .firstStep = 50 }), b({});
