@@ -163,6 +163,17 @@ TEST_F(CurvesViewTest, LogAxisCountsWhatItHides)
     EXPECT_EQ(m_view.plot().differenceAxis()->label(), "B - A");
 }
 
+TEST_F(CurvesViewTest, AxesWriteNumbersAsTheWindowDoes)
+{
+    compare({ 0 }, { series("loss", 4, [](int step) { return step * 1e-7; }) }, { series("loss", 4, [](int step) { return step * 1e-7; }) });
+    m_view.plot().replot(QCustomPlot::rpImmediateRefresh);
+    const auto labels = m_view.plot().valueAxis()->tickVectorLabels();
+    ASSERT_FALSE(labels.isEmpty());
+    for (const auto& label : labels) {
+        EXPECT_TRUE(label == "0" || label.endsWith("e-7")) << label.toStdString();
+    }
+}
+
 TEST_F(CurvesViewTest, SmoothingChangesOnlyTheSmoothedLine)
 {
     const auto noisy = [](double seed) { return series("loss", 200, [=](int step) { return 3 + std::sin(step * seed); }); };

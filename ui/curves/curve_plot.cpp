@@ -41,13 +41,19 @@ QCPRange padded(const Bounds& bounds, bool log)
     return QCPRange(bounds.low - room, bounds.high + room);
 }
 
+/// Labels as the rest of the window writes numbers.
+template <class Ticker> class Labelled : public Ticker {
+protected:
+    QString getTickLabel(double tick, const QLocale&, QChar, int precision) override { return number(tick, precision); }
+};
+
 /// Decades where the range has several, plain numbers where it has not.
 QSharedPointer<QCPAxisTicker> tickerFor(const QCPAxis& axis)
 {
     if (axis.scaleType() == QCPAxis::stLogarithmic && axis.range().upper / axis.range().lower > 50) {
-        return QSharedPointer<QCPAxisTickerLog>::create();
+        return QSharedPointer<Labelled<QCPAxisTickerLog>>::create();
     }
-    return QSharedPointer<QCPAxisTicker>::create();
+    return QSharedPointer<Labelled<QCPAxisTicker>>::create();
 }
 
 qsizetype visiblePoints(const QCPGraph& graph, const QCPRange& range)
@@ -159,7 +165,7 @@ void CurvePlot::setCurve(PlottedCurve curve, const QString& name, const CurveOpt
     m_name = name;
     const auto scale = [](QCPAxis* axis, bool log) {
         axis->setScaleType(log ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
-        axis->setNumberFormat(QStringLiteral("gb"));
+        axis->setNumberFormat(QStringLiteral("g")); // and no powers of ten set in type
     };
     const bool valuesMoved = options.logValues != m_options.logValues, differenceMoved = options.logDifference != m_options.logDifference;
     m_options = options;
