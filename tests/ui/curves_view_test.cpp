@@ -170,7 +170,7 @@ TEST_F(CurvesViewTest, AxesWriteNumbersAsTheWindowDoes)
     const auto labels = m_view.plot().valueAxis()->tickVectorLabels();
     ASSERT_FALSE(labels.isEmpty());
     for (const auto& label : labels) {
-        EXPECT_TRUE(label == "0" || label.endsWith("e-7")) << label.toStdString();
+        EXPECT_TRUE(label == "0" || (label.contains("e-") && !label.contains("e-0"))) << label.toStdString();
     }
 }
 
