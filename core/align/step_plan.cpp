@@ -88,7 +88,16 @@ bool hasLoss(const Side& side, std::int32_t step)
     });
 }
 
-std::string planText(const StepPlan& plan, bool manyRanks, bool ranksMissing, bool manyMicros, bool lossesRecorded)
+/// Whether anything tells rows apart on the side: values, or sample ids.
+bool knowsRows(const std::map<Cell, RowKeys>& rows)
+{
+    return std::any_of(rows.begin(), rows.end(), [](const auto& cell) {
+        const auto isKnown = [](const std::vector<RowKey>& keys) { return !keys.empty(); };
+        return isKnown(cell.second.ids) || std::any_of(cell.second.bySlot.begin(), cell.second.bySlot.end(), isKnown);
+    });
+}
+
+std::string planText(const StepPlan& plan, bool rowsKnown, bool manyRanks, bool ranksMissing, bool manyMicros, bool lossesRecorded)
 {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
@@ -102,6 +111,8 @@ std::string planText(const StepPlan& plan, bool manyRanks, bool ranksMissing, bo
         const auto& rows = plan.groups.front().rows;
         if (rows.rowsA == 0 || rows.rowsB == 0) {
             add("no batch was recorded to match rows by");
+        } else if (!rowsKnown) {
+            add("rows are taken as they stand: no values of a batch were recorded on both sides to match them by");
         } else if (!allMatched(plan.groups)) {
             add("the two sides do not hold the same rows");
         } else {
@@ -216,7 +227,7 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
         group.weights = lossWeights(lossGrid(a, stepA, group.ranksA, group.microsA), lossGrid(b, stepB, group.ranksB, group.microsB), fallback);
     }
     const bool ranksMissing = rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size();
-    plan.text = planText(plan, cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, ranksMissing, cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
+    plan.text = planText(plan, knowsRows(cellsA.rows) && knowsRows(cellsB.rows), cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, ranksMissing, cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
                          hasLoss(a, stepA) && hasLoss(b, stepB));
     return plan;
 }

@@ -166,6 +166,8 @@ std::optional<bundle::Detail> hashAlone(const Assembly& assembly)
     return std::nullopt;
 }
 
+bool isHashAlone(const Lane& lane) { return hashAlone(lane.a) || hashAlone(lane.b); }
+
 /// Why nothing can be measured: one side has no values, or none at places that the other side has.
 Error notComparable(const Lane& lane)
 {
@@ -179,8 +181,14 @@ Error notComparable(const Lane& lane)
                  {} };
     }
     if (a || b) {
+        const auto same = sameBits(lane.a, lane.b);
         return { ErrorCode::NotFound,
-                 fmt::format("the bits differ, or cannot be told equal; by how much is not known: only a {} was recorded", bundle::name(a ? *a : *b)), {} };
+                 fmt::format("{}: only a {} was recorded{}. Record it with --write full to see its values",
+                             !same   ? "whether the bits are equal cannot be told"
+                                 : *same ? "the values are equal, those before the step are not, and the update is not known"
+                                         : "the bits differ, by how much is not known",
+                             bundle::name(a ? *a : *b), a && b ? "" : a ? " of the reference" : " of the candidate"),
+                 {} };
     }
     return { ErrorCode::NotFound, "only sketches were recorded, and the two sides' keep no common elements", {} };
 }
@@ -292,12 +300,13 @@ Result<LaneMeasurement> Measurer::measureLane(const Pair& pair, const Lane& lane
     const auto startA = parameterAfter ? counterpart(lane.a, Phase::Start, Kind::Param) : std::nullopt;
     const auto startB = parameterAfter ? counterpart(lane.b, Phase::Start, Kind::Param) : std::nullopt;
 
-    if (!m_options.readAll && sameBytes(lane.a, lane.b) && (!startA || !startB || sameBytes(*startA, *startB))) {
+    const bool hashes = isHashAlone(lane); // all that there is to go by
+    if ((!m_options.readAll || hashes) && sameBytes(lane.a, lane.b) && (!startA || !startB || sameBytes(*startA, *startB))) {
         out.sameBytes = true;
         out.statistics = statisticsOfEqual(lane.a);
         return out;
     }
-    if (hashAlone(lane.a) != hashAlone(lane.b) && !sameBits(lane.a, lane.b)) {
+    if (hashes) {
         return tl::unexpected(notComparable(lane));
     }
     const auto places = placesOf(lane);

@@ -2357,6 +2357,14 @@ forkpoint-cli record -o RUN -- COMMAND</translation>
         <source>Nothing to explain: what must be equal on all ranks agrees.</source>
         <translation>无需解释：所有 rank 上必须相等的内容一致。</translation>
     </message>
+    <message>
+        <source>Some tensors differ, and only hashes of them were recorded: record them with --write full or sketch to see by how much, and where the runs fork.</source>
+        <translation>有张量不同，但只记录了它们的哈希：请用 --write full 或 sketch 重新记录，才能看出差多少、从哪里分叉。</translation>
+    </message>
+    <message>
+        <source>Nothing could be compared. The pairs say why.</source>
+        <translation>没有任何内容可以比较。原因见各张量对。</translation>
+    </message>
 </context>
 <context>
     <name>forkpoint::ui::GateStrip</name>

@@ -40,6 +40,17 @@ class HashTest(CommandLineTest):
         self.assertEqual([(gate["state"], gate["differing"], gate["unmatched"]) for gate in found], [("differs", 1, 0)])
         self.assertIn("1 tensor differs in bits, step 0, forward/output of ", " ".join(run_cli("compare", HAND, one).stdout.split()))
 
+    def test_what_only_hashes_tell_is_one_note(self):
+        count = len(records(self.copy(name="count")))
+        a, b = self.digests_only(), self.digests_only(*range(count))
+        for options in ((), ("--read-all",)):
+            printed = " ".join(run_cli("compare", a, b, *options).stdout.split())
+            notes = printed[printed.index(" Notes "):]
+            self.assertEqual(notes.count("not compared:"), 1, notes)
+            self.assertIn(f"{count} pairs not compared: the bits differ, by how much is not known: only a digest was recorded. Record it with --write full", notes)
+            self.assertNotIn("do not hold the same rows", notes)
+            self.assertIn("are bit-identical in all", " ".join(run_cli("compare", a, a, *options).stdout.split()))
+
     def test_values_against_a_fold_say_what_to_do(self):
         copy = self.copy(name="folds")
         for i in range(len(records(copy))):

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/ui/window_fixture.h"
 
+#include "ui/graph/graph_view.h"
 #include "ui/models/caption.h"
 #include "ui/heatmap/heatmap_view.h"
 #include "ui/window/context_view.h"
@@ -36,6 +37,7 @@
 #include <QUrl>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace forkpoint::test {
@@ -88,6 +90,47 @@ TEST_F(WindowTest, NamesTheForkAndSelectsIt)
     EXPECT_TRUE(window.statusLine()->text().contains(QStringLiteral("28 pair"))) << window.statusLine()->text().toStdString();
     EXPECT_EQ(window.windowTitle(), QStringLiteral("single against ddp - Forkpoint"));
     waitUntilPainted();
+}
+
+/// Leaves of every tensor what `--write digest` writes; the fold is of no matter where digests are.
+void keepDigestsOnly(const std::filesystem::path& bundle)
+{
+    const auto path = bundle / "rank00000" / "tensors.jsonl";
+    std::ifstream in(path);
+    std::string lines;
+    for (std::string line; std::getline(in, line);) {
+        auto record = nlohmann::json::parse(line);
+        record.update({ { "detail", "digest" }, { "fold", "0000000000000000" }, { "file", nullptr }, { "offset", nullptr } });
+        lines += record.dump() + "\n";
+    }
+    in.close();
+    std::ofstream(path) << lines;
+}
+
+TEST_F(WindowTest, WhatOnlyHashesTellIsNotSaidToAgree)
+{
+    NetOptions b;
+    b.gradientScale = 0.5;
+    writeNet(folder("single"));
+    writeNet(folder("ddp"), b);
+    keepDigestsOnly(folder("ddp"));
+    auto& window = makeWindow();
+    open();
+    EXPECT_TRUE(window.findings()->text().startsWith(QStringLiteral("Some tensors differ, and only hashes of them were recorded")))
+        << window.findings()->text().toStdString();
+    waitUntilPainted();
+    ASSERT_EQ(window.graph()->phase(), std::nullopt);
+    const auto& marks = window.graph()->canvas().marks();
+    std::size_t differing = 0;
+    for (const auto& mark : marks.nodes) {
+        if (mark.severity == diagnose::Severity::Unmatched) {
+            EXPECT_FALSE(mark.value && *mark.value == 0) << "0 times the floor is said of what was not compared";
+            ++differing;
+        }
+    }
+    EXPECT_GT(differing, 0u);
+    open("ddp", "ddp");
+    EXPECT_EQ(window.findings()->text(), QStringLiteral("Nothing to explain: no pair is above the floor."));
 }
 
 TEST_F(WindowTest, AStepThatWasChosenWhileLoadingStays)

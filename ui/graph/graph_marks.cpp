@@ -140,7 +140,8 @@ GraphMarks graphMarks(const graph::UnionGraph& graph, const compare::Snapshot& c
             mark.severity = static_cast<Severity>(std::min<std::size_t>(level.worst, kMarkLevels - 1));
             mark.pair = level.worstPair;
         }
-        if (values[id].pair != graph::kNoPair) {
+        const bool onlyOthersEqual = mark.severity == Severity::Unmatched && values[id].value == 0; // a 0 would be said of what was not compared
+        if (values[id].pair != graph::kNoPair && !onlyOthersEqual) {
             mark.value = values[id].value;
         }
         std::copy_n(level.counts.begin(), kMarkLevels, mark.counts.begin());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/findings_panel.h"
 
+#include "core/compare/pair_counts.h"
 #include "ui/models/pair_words.h"
 #include "ui/models/verdict_words.h"
 #include "ui/theme/theme.h"
@@ -135,8 +136,12 @@ void FindingsPanel::refresh()
         return;
     }
     if (!outcome->verdict.fork) {
-        m_note->setText(comparison->structure().alignment.ranksOfOneRun ? tr("Nothing to explain: what must be equal on all ranks agrees.")
-                                                                       : tr("Nothing to explain: no pair is above the floor."));
+        const auto counts = compare::countPairs(*comparison);
+        m_note->setText(counts.differing > 0 ? tr("Some tensors differ, and only hashes of them were recorded: record them with --write full or "
+                                                  "sketch to see by how much, and where the runs fork.")
+                            : counts.compared() == 0 ? tr("Nothing could be compared. The pairs say why.")
+                            : comparison->structure().alignment.ranksOfOneRun ? tr("Nothing to explain: what must be equal on all ranks agrees.")
+                                                                              : tr("Nothing to explain: no pair is above the floor."));
         return;
     }
     const auto& fork = *outcome->verdict.fork;
