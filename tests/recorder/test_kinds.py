@@ -40,6 +40,39 @@ class Kinds(RecorderTest):
             self.assertSame(*reduced)
             self.assertTrue(torch.allclose(sum(local) / 2, reduced[0], rtol=1e-5, atol=1e-7))
 
+    @unittest.skipIf(TORCH < (2, 3), "no compile() of a module")
+    def test_compiled_in_place_and_per_block(self):
+        """The borders of the regions are recorded as if nothing was compiled; what is inside is counted, and how to see it is said."""
+        blocks = [{"module": "0", "calls": 3, "modules": 3}, {"module": "1", "calls": 3, "modules": 3}]
+        cases = [("compiled", [{"module": "", "calls": 3, "modules": 9}], [""]), ("compiled_in_place", blocks, ["", "0", "1", "2"]),
+                 ("compiled_in_pieces", [{"module": "", "calls": 3, "modules": 6}], ["", "0", "1", "2"])]
+        if shutil.which("g++"):                                       # the default compiler writes C++
+            cases.append(("compiled_blocks", blocks, ["", "0", "1", "2"]))
+        for kind, regions, calls in cases:
+            with self.subTest(kind):
+                rank, = self.train(kind, 1)
+                self.assertEqual(rank.info["coverage"]["compiled"], regions)
+                self.assertRegex(rank.info["coverage"]["eager_twin"], r"^TORCHDYNAMO_DISABLE=1 .*--out run-eager .*kinds\.py %s recorded$" % kind)
+                self.assertEqual(self.missed(rank), [])
+                for step in range(3):
+                    self.assertEqual([recorder.normalised(c["module"]) for c in rank.lines_of("call", step=step)], calls)
+                    counts = rank.counts(step=step)
+                    for what in ("start/param", "backward/grad", "reduce/grad", "optimizer/param"):
+                        self.assertEqual(counts[what], 14, what)
+                    self.assertEqual((counts["forward/input"], counts["backward/grad_output"]), (len(calls), len(calls)))
+                # The twin has everything, and under the same names, up to rounding, what was seen at the borders.
+                self.run_python(RECORDER, "--out", "eager", KINDS, kind, "eager", TORCHDYNAMO_DISABLE="1")
+                eager = self.read(os.path.join(self.folder, "eager"))
+                self.assertNotIn("compiled", eager.info["coverage"])
+                self.assertEqual(len(eager.lines_of("call", step=1)), 10)
+                values = [{recorder.normalised(r["module"]): side.read(r) for r in side.records(step=0, phase="forward", kind="output")}
+                          for side in (rank, eager)]
+                self.assertEqual(set(values[0]), {*calls, "loss"})
+                for module, value in values[0].items():
+                    self.assertTrue(torch.allclose(value, values[1][module], rtol=1e-5, atol=1e-6), module)
+                for bundle in (self.out, os.path.join(self.folder, "eager")):
+                    shutil.rmtree(bundle + ".forkpoint")
+
     def test_two_networks_that_take_turns(self):
         """What follows an update is the next step: the critic's turn is one and the generator's another."""
         rank, = self.train("adversaries", 1, "--steps", "0:6")
