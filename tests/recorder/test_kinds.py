@@ -40,6 +40,35 @@ class Kinds(RecorderTest):
             self.assertSame(*reduced)
             self.assertTrue(torch.allclose(sum(local) / 2, reduced[0], rtol=1e-5, atol=1e-7))
 
+    @unittest.skipIf(TORCH < (2, 3), "GradScaler needs CUDA before")
+    def test_steps_that_a_loss_scaler_skips(self):
+        for kind in ("scaled", "scaled_clipped"):
+            with self.subTest(kind):
+                rank, = self.train(kind, 1, "--steps", "0:100")
+                scales = [rank.scalar("loss_scale", step) for step in range(9)]
+                skipped = [s["step"] for s in rank.scalars if s["name"] == "skipped_step"]
+                self.assertEqual(skipped, [step for step in range(8) if scales[step + 1] == scales[step] / 8] + [8])
+                self.assertEqual(skipped[:2], [0, 1])                 # several in a row, at once, and again after some that fitted
+                self.assertIn(4, skipped)
+                self.assertFalse({2, 3, 6, 7} & set(skipped))
+                for step in range(9):
+                    counts = rank.counts(step=step)
+                    self.assertEqual((counts["backward/grad"], counts["reduce/grad"]), (14, 14))
+                    self.assertEqual(counts.get("optimizer/param", 0), 0 if step in skipped else 14)
+                    self.assertEqual(counts.get("optimizer/grad", 0), 14 if step not in skipped and kind == "scaled_clipped" else 0)
+                    reduced = [rank.read(r) for r in rank.records(step=step, phase="reduce", kind="grad")]
+                    self.assertEqual(all(gradient.isfinite().all() for gradient in reduced), step not in skipped)
+                    if step in skipped and step < 8:                  # the next step starts with the parameters of this one
+                        for keys in (dict(module="0.up", param="weight"), dict(module="2", param="bias")):
+                            self.assertSame(rank.value(step=step, phase="start", **keys), rank.value(step=step + 1, phase="start", **keys))
+                    if kind == "scaled_clipped":
+                        norm = rank.scalar("grad_norm", step)
+                        self.assertEqual(isinstance(norm, str), step in skipped, norm)       # "NaN" or "Infinity"
+                # The scale is a power of two: it is taken off again without a trace.
+                local = rank.value(step=2, phase="backward", kind="grad", module="2", param="bias")
+                self.assertSame(local / scales[2], rank.value(step=2, phase="reduce", kind="grad", module="2", param="bias"))
+                shutil.rmtree(self.out + ".forkpoint")
+
     @unittest.skipIf(TORCH < (2, 3), "no compile() of a module")
     def test_compiled_in_place_and_per_block(self):
         """The borders of the regions are recorded as if nothing was compiled; what is inside is counted, and how to see it is said."""

@@ -479,8 +479,28 @@ def compiled_in_pieces():
     return model, loop(model)
 
 
+def scaled(clip):
+    """With a loss scale that overflows for several steps in a row, then fits, then has grown too large again."""
+    model = network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2. ** 127, growth_factor=2. ** 6, backoff_factor=2. ** -3, growth_interval=2)
+    losses = []
+    for step in range(3 * STEPS):
+        x, y = batch(step)
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), y, reduction="sum")
+        scaler.scale(loss).backward()
+        losses.append(loss.item())
+        if clip:
+            scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        scaler.step(optimizer)
+        scaler.update()
+    return model, losses
+
+
 KINDS = {"compiled": lambda: compiled(True), "compiled_in_place": lambda: compiled(False), "compiled_blocks": compiled_blocks, "compiled_in_pieces": compiled_in_pieces,
-         "no_sync": no_sync, "adversaries": adversaries, "odd": odd, "fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
+         "scaled": lambda: scaled(False), "scaled_clipped": lambda: scaled(True), "no_sync": no_sync, "adversaries": adversaries, "odd": odd, "fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
          "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward, "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning,
          "interleaved": interleaved, "by_hand": by_hand, "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True),
          "freed": freed, "buckets": lambda: buckets(False), "fp16_hook": lambda: buckets(True), "trainer": trainer}
