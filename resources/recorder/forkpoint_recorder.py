@@ -1683,6 +1683,14 @@ def swap_compiler(other):
     return swap(other) if swap is not None else None
 
 
+def inside_compiled_code():
+    """Whether what torch.compile has made of a function is running."""
+    frame = sys._getframe()
+    while frame is not None and "%s_dynamo%s" % (os.sep, os.sep) not in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame is not None
+
+
 def eval_frame():
     return getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
 
@@ -2342,11 +2350,15 @@ class Session:
             return None
         if self.in_backward or self.in_grad:
             return self.recomputed_call(module, args, kwargs) if self.recording and not self.in_grad else None
-        if stack:
-            if self.names.paths(module) is None and isinstance(module, torch.fx.GraphModule):
+        if isinstance(module, torch.fx.GraphModule) and self.names.paths(module) is None:
+            if stack:
                 return self.push(Frame(module))                   # what a compiler has made of the caller's inside
-            return self.nested_call(module, args, kwargs)
-        return self.outermost_call(module, args, kwargs)
+            if inside_compiled_code():
+                if not self.local.optimizers:
+                    self.miss("modules called by a compiled function, and local gradients",
+                              "they are part of its code: record with TORCHDYNAMO_DISABLE=1 to see them")
+                return self.push(Frame(module))
+        return self.nested_call(module, args, kwargs) if stack else self.outermost_call(module, args, kwargs)
 
     @guarded
     def outermost_call(self, module, args, kwargs):

@@ -102,6 +102,16 @@ class Kinds(RecorderTest):
                 for bundle in (self.out, os.path.join(self.folder, "eager")):
                     shutil.rmtree(bundle + ".forkpoint")
 
+    @unittest.skipIf(TORCH < (2, 3), "no torch.compile of an optimizer's step")
+    def test_compiled_function(self):
+        """Of a function that calls the model, the model is not seen: what there is to see is recorded, and what is not is said."""
+        rank, = self.train("compiled_function", 1)
+        self.assertEqual([(m["what"], m["count"]) for m in rank.info["coverage"]["not_observed"]],
+                         [("modules called by a compiled function, and local gradients", 3)])
+        for step in range(3):                                         # forward/output: the loss
+            self.assertEqual(rank.counts(step=step), {"forward/output": 1, "reduce/grad": 14, "optimizer/param": 14,
+                                                      "optimizer/optimizer_state": 84 if step else 42})
+
     def test_two_networks_that_take_turns(self):
         """What follows an update is the next step: the critic's turn is one and the generator's another."""
         rank, = self.train("adversaries", 1, "--steps", "0:6")
