@@ -1660,6 +1660,7 @@ def guarded(method):
         if self.dead or local.busy:
             return None
         local.busy, begin = True, time.perf_counter()
+        compiler = swap_compiler(None)
         try:
             with self.lock, torch._C.DisableTorchFunction():
                 return method(self, *args, **kwargs)
@@ -1668,11 +1669,54 @@ def guarded(method):
         except Exception as error:
             self.miss(method.__name__, "error in the recorder: %s: %s" % (type(error).__name__, str(error)[:200]))
         finally:
+            swap_compiler(compiler)
             local.busy = False
             self.cost += time.perf_counter() - begin
         return None
 
     return run
+
+
+def swap_compiler(other):
+    """What torch.compile has this thread do with new Python frames is `other` from now on, None for nothing; returns what it was."""
+    swap = getattr(eval_frame(), "set_eval_frame", None)
+    return swap(other) if swap is not None else None
+
+
+def inside_compiled_code():
+    """Whether what torch.compile has made of a function is running."""
+    frame = sys._getframe()
+    while frame is not None and "%s_dynamo%s" % (os.sep, os.sep) not in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame is not None
+
+
+def eval_frame():
+    return getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
+
+
+def keep_from_compiler():
+    """Below a call that is compiled, torch.compile takes up every Python frame that it could not make part of the graph: it would compile our
+    wrappers, split them where they do what it cannot, and make more graphs than the script has. So it is told to run the frames of this file as
+    they are; what they call is still compiled."""
+    compiler = eval_frame()
+    if hasattr(compiler, "set_code_exec_strategy"):
+        strategy = compiler._FrameExecStrategy(compiler._FrameAction.SKIP, compiler._FrameAction.DEFAULT)
+        def skip(code):
+            compiler.set_code_exec_strategy(code, strategy)
+    else:
+        skip = getattr(compiler, "skip_code", None)
+
+    def walk(code):
+        skip(code)
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                walk(constant)
+
+    if skip is not None:
+        for member in [member for owner in (Patches, Session) for member in vars(owner).values()] + [guarded, swap_compiler, eval_frame]:
+            if isinstance(member, types.FunctionType):
+                walk(member.__code__)
 
 
 class Session:
@@ -2306,11 +2350,15 @@ class Session:
             return None
         if self.in_backward or self.in_grad:
             return self.recomputed_call(module, args, kwargs) if self.recording and not self.in_grad else None
-        if stack:
-            if self.names.paths(module) is None and isinstance(module, torch.fx.GraphModule):
+        if isinstance(module, torch.fx.GraphModule) and self.names.paths(module) is None:
+            if stack:
                 return self.push(Frame(module))                   # what a compiler has made of the caller's inside
-            return self.nested_call(module, args, kwargs)
-        return self.outermost_call(module, args, kwargs)
+            if inside_compiled_code():
+                if not self.local.optimizers:
+                    self.miss("modules called by a compiled function, and local gradients",
+                              "they are part of its code: record with TORCHDYNAMO_DISABLE=1 to see them")
+                return self.push(Frame(module))
+        return self.nested_call(module, args, kwargs) if stack else self.outermost_call(module, args, kwargs)
 
     @guarded
     def outermost_call(self, module, args, kwargs):
@@ -2459,6 +2507,8 @@ class Session:
                 self.reentrant = True
             if parent.deferred is not None and normalised(parent.path) == normalised(path):
                 parent.deferred, parent.skipped = None, True      # a wrapper and what it wraps: the inner one is recorded
+            elif parent.deferred is not None and is_compiled(parent.module):
+                self.open_deferred(parent)                        # what it wraps is in the compiled code around this call
             caller = next((f for f in reversed(self.local.stack) if f.recorded and not f.skipped and f.deferred is None), None)
             if caller is not None:
                 frame.parent, frame.parent_call = caller.path, caller.call
@@ -2481,6 +2531,10 @@ class Session:
             self.put_edges(tensor, frame.path, frame.call, slot)
         self.calls_recorded += 1
 
+    def open_deferred(self, frame):
+        inputs, frame.deferred = frame.deferred, None
+        self.open_call(frame, inputs)
+
     def call_line(self, frame):
         line = {"type": "call", "step": self.step, "micro": self.micro, "module": frame.path, "call": frame.call,
                 "order": self.writer.order(), "parent": frame.parent, "parent_call": frame.parent_call, "training": frame.training}
@@ -2501,14 +2555,14 @@ class Session:
 
     @guarded
     def leave(self, frame, output):
-        if frame.skipped or not frame.recorded or not self.recording:
+        if not frame.recorded or not self.recording:
             return
         if is_compiled(frame.module):
-            region = self.compiled.setdefault(normalised(frame.path), [0, sum(1 for _ in frame.module.modules()) - 1])
-            region[0] += 1
+            self.compiled_call(frame)
+        if frame.skipped:
+            return
         if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
-            inputs, frame.deferred = frame.deferred, None
-            self.open_call(frame, inputs)
+            self.open_deferred(frame)
         for slot, tensor in named_slots(output):
             if frame.recompute:
                 self.put(tensor, "backward", "output", frame.path, call=frame.call, slot=slot, recompute=True)
@@ -2520,6 +2574,15 @@ class Session:
             self.flow.produce(tensor, (frame.path, frame.call, slot))
             if self.hook_output(tensor, frame, slot):
                 frame.original.hooked = True
+
+    def compiled_call(self, frame):
+        """Count what the call of a compiled module hides: the modules inside that were not seen. With the compiler switched off all are, and
+        where it gave up in the middle some."""
+        border = getattr(frame.module, "_orig_mod", frame.module)
+        hidden = [m for m in border.modules() if m is not border and type(m).forward is not torch.nn.Module.forward
+                  and not any(path in self.counts for path in self.names.paths(m) or ())]
+        if hidden or not border._modules:
+            self.compiled.setdefault(normalised(frame.path), [0, len(hidden)])[0] += 1
 
     def hook_output(self, tensor, frame, slot):
         """Ask the autograd node of an output for the output's total gradient. Returns whether there is such a node.
@@ -2999,7 +3062,8 @@ class Session:
 
 def is_compiled(module):
     """Whether a call of it runs what torch.compile has made of it: modules inside are not called."""
-    return type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None
+    compiled = getattr(module, "_compiled_call_impl", None)       # the plain call where TORCHDYNAMO_DISABLE is set
+    return type(module).__name__ == "OptimizedModule" or compiled is not None and getattr(compiled, "__func__", None) is not type(module)._call_impl
 
 
 def readable_size(size):
@@ -3324,8 +3388,8 @@ class Patches:
         self.undo = []
 
     def install(self):
-        for part in (self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders, self.seeds, self.ddp,
-                     self.pipelines):
+        for part in (keep_from_compiler, self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders,
+                     self.seeds, self.ddp, self.pipelines):
             try:
                 part()
             except Exception as error:                            # a PyTorch that lacks one of them is still worth recording

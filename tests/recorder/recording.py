@@ -129,7 +129,7 @@ class RecorderTest(unittest.TestCase):
 
     def environment(self, **values):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("FORKPOINT")}
-        environment.update(OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
+        environment.update(OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1", TORCHINDUCTOR_CACHE_DIR=os.path.join(self.folder, "inductor"))
         environment.update(values)
         return {name: value for name, value in environment.items() if value is not None}
 

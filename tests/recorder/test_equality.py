@@ -7,7 +7,7 @@ import unittest
 
 import torch
 
-from recording import RECORDER, SAMPLE, SCRIPTS, TORCH, Rank, RecorderTest
+from recording import RECORDER, SAMPLE, SCRIPTS, TORCH, RecorderTest, forkpoint_recorder as recorder
 
 SEVERAL = os.path.join(SCRIPTS, "several.py")
 STEPS = 3
@@ -111,10 +111,10 @@ class Equality(RecorderTest):
         self.run_python(RECORDER, "--out", "run", SEVERAL, "recorded", "compiled", **environment)
         self.assertEqual(self.results("plain"), self.results("recorded"))
         rank = self.read()
-        self.assertEqual([c["module"] for c in rank.lines_of("call")], [""] * STEPS)     # only the region's border is visible
+        self.assertEqual([recorder.normalised(c["module"]) for c in rank.lines_of("call")], [""] * STEPS)        # only the border is visible
         hidden, = rank.info["coverage"]["compiled"]
         self.assertEqual((hidden["module"], hidden["calls"]), ("", STEPS))
-        self.assertGreater(hidden["modules"], 28)
+        self.assertEqual(hidden["modules"], 28)                  # all but the GPT itself
         self.assertRegex(rank.info["coverage"]["eager_twin"], r"^TORCHDYNAMO_DISABLE=1 .*--out run-eager .*several\.py recorded compiled$")
         expected = gpt_counts(parameters=37, calls=1, clip=False, before=True)
         self.assertEqual(rank.counts(step=1), expected)

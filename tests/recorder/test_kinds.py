@@ -40,6 +40,78 @@ class Kinds(RecorderTest):
             self.assertSame(*reduced)
             self.assertTrue(torch.allclose(sum(local) / 2, reduced[0], rtol=1e-5, atol=1e-7))
 
+    @unittest.skipIf(TORCH < (2, 3), "GradScaler needs CUDA before")
+    def test_steps_that_a_loss_scaler_skips(self):
+        for kind in ("scaled", "scaled_clipped"):
+            with self.subTest(kind):
+                rank, = self.train(kind, 1, "--steps", "0:100")
+                scales = [rank.scalar("loss_scale", step) for step in range(9)]
+                skipped = [s["step"] for s in rank.scalars if s["name"] == "skipped_step"]
+                self.assertEqual(skipped, [step for step in range(8) if scales[step + 1] == scales[step] / 8] + [8])
+                self.assertEqual(skipped[:2], [0, 1])                 # several in a row, at once, and again after some that fitted
+                self.assertIn(4, skipped)
+                self.assertFalse({2, 3, 6, 7} & set(skipped))
+                for step in range(9):
+                    counts = rank.counts(step=step)
+                    self.assertEqual((counts["backward/grad"], counts["reduce/grad"]), (14, 14))
+                    self.assertEqual(counts.get("optimizer/param", 0), 0 if step in skipped else 14)
+                    self.assertEqual(counts.get("optimizer/grad", 0), 14 if step not in skipped and kind == "scaled_clipped" else 0)
+                    reduced = [rank.read(r) for r in rank.records(step=step, phase="reduce", kind="grad")]
+                    self.assertEqual(all(gradient.isfinite().all() for gradient in reduced), step not in skipped)
+                    if step in skipped and step < 8:                  # the next step starts with the parameters of this one
+                        for keys in (dict(module="0.up", param="weight"), dict(module="2", param="bias")):
+                            self.assertSame(rank.value(step=step, phase="start", **keys), rank.value(step=step + 1, phase="start", **keys))
+                    if kind == "scaled_clipped":
+                        norm = rank.scalar("grad_norm", step)
+                        self.assertEqual(isinstance(norm, str), step in skipped, norm)       # "NaN" or "Infinity"
+                # The scale is a power of two: it is taken off again without a trace.
+                local = rank.value(step=2, phase="backward", kind="grad", module="2", param="bias")
+                self.assertSame(local / scales[2], rank.value(step=2, phase="reduce", kind="grad", module="2", param="bias"))
+                shutil.rmtree(self.out + ".forkpoint")
+
+    @unittest.skipIf(TORCH < (2, 3), "no compile() of a module")
+    def test_compiled_in_place_and_per_block(self):
+        """The borders of the regions are recorded as if nothing was compiled; what is inside is counted, and how to see it is said."""
+        blocks = [{"module": "0", "calls": 3, "modules": 3}, {"module": "1", "calls": 3, "modules": 3}]
+        cases = [("compiled", [{"module": "", "calls": 3, "modules": 9}], [""]), ("compiled_in_place", blocks, ["", "0", "1", "2"]),
+                 ("compiled_in_pieces", [{"module": "", "calls": 3, "modules": 6}], ["", "0", "1", "2"])]
+        if shutil.which("g++"):                                       # the default compiler writes C++
+            cases.append(("compiled_blocks", blocks, ["", "0", "1", "2"]))
+        for kind, regions, calls in cases:
+            with self.subTest(kind):
+                rank, = self.train(kind, 1)
+                self.assertEqual(rank.info["coverage"]["compiled"], regions)
+                self.assertRegex(rank.info["coverage"]["eager_twin"], r"^TORCHDYNAMO_DISABLE=1 .*--out run-eager .*kinds\.py %s recorded$" % kind)
+                self.assertEqual(self.missed(rank), [])
+                for step in range(3):
+                    self.assertEqual([recorder.normalised(c["module"]) for c in rank.lines_of("call", step=step)], calls)
+                    counts = rank.counts(step=step)
+                    for what in ("start/param", "backward/grad", "reduce/grad", "optimizer/param"):
+                        self.assertEqual(counts[what], 14, what)
+                    self.assertEqual((counts["forward/input"], counts["backward/grad_output"]), (len(calls), len(calls)))
+                # The twin has everything, and under the same names, up to rounding, what was seen at the borders.
+                self.run_python(RECORDER, "--out", "eager", KINDS, kind, "eager", TORCHDYNAMO_DISABLE="1")
+                eager = self.read(os.path.join(self.folder, "eager"))
+                self.assertNotIn("compiled", eager.info["coverage"])
+                self.assertEqual(len(eager.lines_of("call", step=1)), 10)
+                values = [{recorder.normalised(r["module"]): side.read(r) for r in side.records(step=0, phase="forward", kind="output")}
+                          for side in (rank, eager)]
+                self.assertEqual(set(values[0]), {*calls, "loss"})
+                for module, value in values[0].items():
+                    self.assertTrue(torch.allclose(value, values[1][module], rtol=1e-5, atol=1e-6), module)
+                for bundle in (self.out, os.path.join(self.folder, "eager")):
+                    shutil.rmtree(bundle + ".forkpoint")
+
+    @unittest.skipIf(TORCH < (2, 3), "no torch.compile of an optimizer's step")
+    def test_compiled_function(self):
+        """Of a function that calls the model, the model is not seen: what there is to see is recorded, and what is not is said."""
+        rank, = self.train("compiled_function", 1)
+        self.assertEqual([(m["what"], m["count"]) for m in rank.info["coverage"]["not_observed"]],
+                         [("modules called by a compiled function, and local gradients", 3)])
+        for step in range(3):                                         # forward/output: the loss
+            self.assertEqual(rank.counts(step=step), {"forward/output": 1, "reduce/grad": 14, "optimizer/param": 14,
+                                                      "optimizer/optimizer_state": 84 if step else 42})
+
     def test_two_networks_that_take_turns(self):
         """What follows an update is the next step: the critic's turn is one and the generator's another."""
         rank, = self.train("adversaries", 1, "--steps", "0:6")

@@ -448,10 +448,91 @@ def odd():
     return model, losses
 
 
-KINDS = {"no_sync": no_sync, "adversaries": adversaries, "odd": odd, "fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor, "sequence": lambda: tensor(True), "gpipe": pipeline,
-         "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward, "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning,
-         "interleaved": interleaved, "by_hand": by_hand, "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True),
-         "freed": freed, "buckets": lambda: buckets(False), "fp16_hook": lambda: buckets(True), "trainer": trainer}
+def compiled(whole):
+    """Compiled in place, by the module's own compile(): the model, or each block."""
+    model = network()
+    for region in [model] if whole else model[:2]:
+        region.compile(backend="aot_eager")
+    return model, loop(model)
+
+
+def compiled_blocks():
+    """Each block is a region, by the default compiler; what is between them is not."""
+    model = network()
+    for place in (0, 1):
+        model[place] = torch.compile(model[place])
+    return model, loop(model, clip=True)
+
+
+class Broken(Block):
+    """Its middle cannot be compiled."""
+
+    def forward(self, x):
+        y = self.up(self.norm(x))
+        torch._dynamo.graph_break()
+        return x + self.down(F.gelu(y))
+
+
+def compiled_in_pieces():
+    torch.manual_seed(0)
+    model = torch.compile(nn.Sequential(Block(), Broken(), nn.Linear(8, 4)), backend="aot_eager")
+    return model, loop(model)
+
+
+def compiled_function():
+    """What is compiled is neither the model nor a part of it, but the function that calls it, and the optimizer's step."""
+    model = network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    update = torch.compile(optimizer.step, backend="aot_eager")
+
+    @torch.compile(backend="aot_eager")
+    def loss_of(x, y):
+        return F.mse_loss(model(x), y)
+
+    losses = []
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss = loss_of(*batch(step))
+        loss.backward()
+        update()
+        losses.append(loss.item())
+    return model, losses
+
+
+def scaled(clip):
+    """With a loss scale that overflows for several steps in a row, then fits, then has grown too large again."""
+    model = network()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2. ** 127, growth_factor=2. ** 6, backoff_factor=2. ** -3, growth_interval=2)
+    losses = []
+    for step in range(3 * STEPS):
+        x, y = batch(step)
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), y, reduction="sum")
+        scaler.scale(loss).backward()
+        losses.append(loss.item())
+        if clip:
+            scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        scaler.step(optimizer)
+        scaler.update()
+    return model, losses
+
+
+KINDS = {"no_sync": no_sync, "adversaries": adversaries, "odd": odd, "fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor,
+         "sequence": lambda: tensor(True), "gpipe": pipeline, "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward,
+         "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning, "interleaved": interleaved, "by_hand": by_hand,
+         "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True), "freed": freed,
+         "buckets": lambda: buckets(False), "fp16_hook": lambda: buckets(True), "trainer": trainer, "compiled": lambda: compiled(True),
+         "compiled_in_place": lambda: compiled(False), "compiled_blocks": compiled_blocks, "compiled_in_pieces": compiled_in_pieces,
+         "compiled_function": compiled_function,
+         "scaled": lambda: scaled(False), "scaled_clipped": lambda: scaled(True)}
+
+
+def graphs():
+    """How many graphs torch.compile has made: recording neither splits a region nor has it compiled anew."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return dynamo.counters["stats"]["unique_graphs"] if dynamo else 0
 
 
 def digest(model):
@@ -468,7 +549,7 @@ def main():
         dist.init_process_group("gloo")
     model, losses = KINDS[kind]()
     with open(result + (".%d" % rank if world > 1 else ""), "w") as file:
-        json.dump([[loss.hex() for loss in losses], digest(model)], file)
+        json.dump([[loss.hex() for loss in losses], digest(model), graphs()], file)
     if world > 1:
         dist.barrier()
         dist.destroy_process_group()
