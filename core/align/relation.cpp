@@ -220,7 +220,7 @@ bool hasRows(const SideParts& parts, const Candidate& candidate)
 }
 
 /// Of every part. Where every rank along an axis holds the whole, or computed the whole loss (partial sums of a replicated batch), only the others'
-/// share of the weight is left. The loss itself stays a mean of its replicas.
+/// share of the weight is left. The loss itself stays a mean of its replicas; so does what belongs to the losses of parts of the same rows.
 double weightFor(const PairKey& key, const SideWeights& weights, const SideParts& parts, const Candidate& candidate, bool weighted)
 {
     if (!isFloating(parts.grid[0][0].record->dtype)) {
@@ -236,7 +236,7 @@ double weightFor(const PairKey& key, const SideWeights& weights, const SideParts
         declared *= way.weight.value_or(1);
         says = says || way.weight;
         const bool holdsWhole = way.weight || way.join == Join::Replicate
-            || (parts.axes[k].sameRows && !isLoss(key) && elementCount(candidate.shape) != 1);
+            || (parts.axes[k].sameRows && !weights.ofParts && !isLoss(key) && elementCount(candidate.shape) != 1);
         whole *= holdsWhole ? static_cast<double>(parts.axes[k].size) : 1.0;
     }
     if (!weighted || (says && parts.axes.size() == 1)) {

@@ -276,21 +276,28 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
         std::vector<RowKey> rows;
         std::vector<std::size_t> sharers;
     };
-    const auto ways = [](const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const Selector& select) {
+    const Selector content = notions[0].second;
+    const auto ways = [&content](const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const Selector& select, bool byId) {
         std::vector<Held> out;
         if (auto own = joined(keys, cells, select)) {
             out.push_back({ Hold::Own, std::move(*own), {} });
         }
+        // Ranks with the same ids and other content hold parts of these samples, such as some of their positions.
+        const bool contentDecides = byId && joined(keys, cells, content);
         if (auto same = replicatedRows(keys, cells, select)) {
-            out.push_back({ Hold::Same, std::move(*same), {} });
-        } else if (auto groups = sharingRanks(keys, cells, select); !groups.empty()) {
+            if (!contentDecides || replicatedRows(keys, cells, content)) {
+                out.push_back({ Hold::Same, std::move(*same), {} });
+            }
+        } else if (auto groups = sharingRanks(keys, cells, select);
+                   !groups.empty() && (!contentDecides || groups == sharingRanks(keys, cells, content))) {
             auto rows = joined(keys, representatives(cells, groups), select);
             out.push_back({ Hold::Groups, rows.value_or(std::vector<RowKey>()), std::move(groups) });
         }
         return out;
     };
     for (const auto& [by, select] : notions) {
-        auto ofA = ways(a, cellsA, select), ofB = ways(b, cellsB, select);
+        const bool byId = by == "sample id";
+        auto ofA = ways(a, cellsA, select, byId), ofB = ways(b, cellsB, select, byId);
         for (auto& heldA : ofA) {
             for (auto& heldB : ofB) {
                 if (auto order = matching(heldA.rows, heldB.rows)) {
@@ -312,7 +319,6 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
         }
     }
     // Not the same rows. Whether a side's ranks share their rows still decides how its tensors are put together.
-    const Selector content = notions[0].second;
     const auto ownA = replicatedRows(a, cellsA, content), ownB = replicatedRows(b, cellsB, content);
     const auto onlyOneRank = [](const std::vector<Cell>& cells) {
         return std::all_of(cells.begin(), cells.end(), [&](const Cell& c) { return c.rank == cells.front().rank; });

@@ -81,6 +81,20 @@ RankMesh meshFor(const PlanSide& side, const std::vector<std::size_t>& ranks, co
     return side.mesh.empty() && !sharers.empty() ? meshOfGroups(sharers) : side.mesh;
 }
 
+/// Of each of `ranks`: the number of its group of ranks that hold the same rows; empty where each has rows of its own.
+std::vector<std::size_t> holdersOfTheSame(const std::vector<std::size_t>& ranks, bool replicated, const std::vector<std::size_t>& sharers)
+{
+    std::vector<std::size_t> out;
+    for (const auto rank : ranks) {
+        if (replicated) {
+            out.push_back(0);
+        } else if (rank < sharers.size()) {
+            out.push_back(sharers[rank]);
+        }
+    }
+    return out;
+}
+
 bool hasLoss(const Side& side, std::int32_t step)
 {
     return std::any_of(side.ranks.begin(), side.ranks.end(), [&](const bundle::RankData* rank) {
@@ -224,7 +238,10 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
             && previous->groups[i].microsB.size() == group.microsB.size()) {
             fallback = previous->groups[i].weights;
         }
-        group.weights = lossWeights(lossGrid(a, stepA, group.ranksA, group.microsA), lossGrid(b, stepB, group.ranksB, group.microsB), fallback);
+        const auto lossesA = lossGrid(a, stepA, group.ranksA, group.microsA), lossesB = lossGrid(b, stepB, group.ranksB, group.microsB);
+        group.weights = lossWeights(lossesA, lossesB, fallback);
+        group.weights.a.ofParts = areLossesOfParts(lossesA, holdersOfTheSame(group.ranksA, group.rows.replicatedA, group.rows.sharersA));
+        group.weights.b.ofParts = areLossesOfParts(lossesB, holdersOfTheSame(group.ranksB, group.rows.replicatedB, group.rows.sharersB));
     }
     const bool ranksMissing = rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size();
     plan.text = planText(plan, knowsRows(cellsA.rows) && knowsRows(cellsB.rows), cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, ranksMissing, cellsA.micros.size() > 1 || cellsB.micros.size() > 1,

@@ -62,6 +62,23 @@ LossGrid lossGrid(const Side& side, std::int32_t step, const std::vector<std::si
     return grid;
 }
 
+bool areLossesOfParts(const LossGrid& grid, const std::vector<std::size_t>& sharers)
+{
+    for (const auto& row : grid) {
+        std::map<std::size_t, double> first; // by group
+        for (std::size_t rank = 0; rank < std::min(row.size(), sharers.size()); ++rank) {
+            if (sharers[rank] == kNoGroup) {
+                continue;
+            }
+            const double loss = first.emplace(sharers[rank], row[rank]).first->second;
+            if (std::abs(row[rank] - loss) > kAgreement * std::max(std::abs(row[rank]), std::abs(loss))) { // NaN never does
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 double totalLoss(const LossGrid& grid, const SideWeights& weights)
 {
     double total = 0;

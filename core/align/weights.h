@@ -18,6 +18,7 @@ struct SideWeights {
     Reduction ranks = Reduction::One;
     Reduction micros = Reduction::One;
     double weight = 1; ///< of every part, in local gradients and output gradients
+    bool ofParts = false; ///< ranks that hold the same rows have other losses: each is the loss of a part of them, such as some of the positions
 };
 
 struct LossWeights {
@@ -35,6 +36,10 @@ LossGrid lossGrid(const Side& side, std::int32_t step, const std::vector<std::si
 /// difference between the runs is for the loss pair to show. Where none agrees: `fallback` if given (what held in an earlier step), else
 /// ranks by mean, micro-steps by sum.
 LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optional<LossWeights>& fallback = std::nullopt);
+
+/// SideWeights::ofParts of a side. `sharers`: per column, the number of the group of ranks that hold the same rows. Losses differ if they do so by
+/// more than 1e-3, as above: rounding, which ranks that computed the same may differ by, is less.
+bool areLossesOfParts(const LossGrid& grid, const std::vector<std::size_t>& sharers);
 
 /// The loss of the whole under these weights.
 double totalLoss(const LossGrid& grid, const SideWeights& weights);

@@ -232,9 +232,10 @@ template <class Archive> void fields(Archive& archive, StepPlan& x)
     archive(step, microsA, microsB, rankByRank, microByMicro, text);
 }
 
+/// Without `ofParts`, which is for making pairs.
 template <class Archive> void fields(Archive& archive, SideWeights& x)
 {
-    auto& [ranks, micros, weight] = x;
+    auto& [ranks, micros, weight, ofParts] = x;
     archive(ranks, micros, weight);
 }
 

@@ -567,6 +567,48 @@ TEST(MicroSteps, WithTheSameRowsDealtOtherwiseAreJoined)
     EXPECT_EQ(ofB(alignment, "s0/forward/output/fc"), (Elements { 1, 2 }));
 }
 
+// A script that deals the positions of every sample to the ranks, as context parallelism does: the losses of the ranks are of their positions.
+
+TEST(SplitPositions, OfABatchThatEveryRankHolds)
+{
+    const auto whole = f32({ 1, 4 }, { 1, 2, 3, 4 });
+    RecordedRun a("a"), b("b", 2);
+    a.rank().batch(whole).output("fc", whole).loss(3).gradOutput("fc", f32({ 1, 4 }, { 1, 1, 1, 1 })).grad("fc.weight", f32({ 1 }, { 5 }));
+    b.rank(0).batch(whole).output("fc", f32({ 1, 2 }, { 1, 2 })).loss(2).gradOutput("fc", f32({ 1, 2 }, { 2, 2 })).grad("fc.weight", f32({ 1 }, { 4 }));
+    b.rank(1).batch(whole).output("fc", f32({ 1, 2 }, { 3, 4 })).loss(4).gradOutput("fc", f32({ 1, 2 }, { 2, 2 })).grad("fc.weight", f32({ 1 }, { 6 }));
+    const auto alignment = aligned(a.side(), b.side());
+    for (const char* id : { "s0/forward/output/fc", "s0/backward/grad_output/fc", "s0/backward/grad/fc.weight", "s0/forward/output/loss" }) {
+        EXPECT_EQ(ofA(alignment, id), ofB(alignment, id)) << id;
+    }
+}
+
+TEST(SplitPositions, OfSamplesWithTheSameIds)
+{
+    const test::At ids { .sampleIds = { 7 } };
+    RecordedRun a("a"), b("b", 2);
+    a.rank().batch(f32({ 1, 4 }, { 1, 2, 3, 4 }), ids).output("fc", f32({ 1, 4 }, { 5, 6, 7, 8 })).loss(3).grad("fc.weight", f32({ 1 }, { 5 }));
+    b.rank(0).batch(f32({ 1, 2 }, { 1, 2 }), ids).output("fc", f32({ 1, 2 }, { 5, 6 })).loss(2).grad("fc.weight", f32({ 1 }, { 4 }));
+    b.rank(1).batch(f32({ 1, 2 }, { 3, 4 }), ids).output("fc", f32({ 1, 2 }, { 7, 8 })).loss(4).grad("fc.weight", f32({ 1 }, { 6 }));
+    const auto alignment = aligned(a.side(), b.side());
+    for (const char* id : { "s0/data/batch/batch", "s0/forward/output/fc", "s0/backward/grad/fc.weight", "s0/forward/output/loss" }) {
+        EXPECT_EQ(ofA(alignment, id), ofB(alignment, id)) << id;
+    }
+}
+
+TEST(SplitPositions, WithinGroupsThatShareTheirRows)
+{
+    RecordedRun a("a"), b("b", 4); // two replicas of two halves each
+    a.rank().batch(f32({ 2, 2 }, { 1, 2, 3, 4 })).output("fc", f32({ 2, 2 }, { 1, 2, 3, 4 })).loss(4).grad("fc.weight", f32({ 1 }, { 5 }));
+    for (int rank = 0; rank < 4; ++rank) {
+        const float first = rank < 2 ? 1 : 3, own = first + static_cast<float>(rank % 2);
+        b.rank(rank).batch(f32({ 1, 2 }, { first, first + 1 })).output("fc", f32({ 1, 1 }, { own })).loss(1 + 2 * static_cast<float>(rank)).grad("fc.weight", f32({ 1 }, { 2 + 2 * static_cast<float>(rank) }));
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    for (const char* id : { "s0/forward/output/fc", "s0/backward/grad/fc.weight", "s0/forward/output/loss" }) {
+        EXPECT_EQ(ofA(alignment, id), ofB(alignment, id)) << id;
+    }
+}
+
 TEST(EqualWorlds, RankIsComparedWithRank)
 {
     RecordedRun a("a", 2), b("b", 2);

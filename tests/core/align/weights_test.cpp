@@ -165,6 +165,19 @@ TEST(LossWeights, ZeroLossesAgree)
     EXPECT_FALSE(lossWeights({ { 0.0 } }, { { 1.0, 2.0 } }).agreed);
 }
 
+TEST(LossesOfParts, AreThoseOfRanksThatHoldTheSameRowsAndDiffer)
+{
+    EXPECT_TRUE(areLossesOfParts({ { 1.0, 2.0 } }, { 0, 0 }));
+    EXPECT_FALSE(areLossesOfParts({ { 1.0, 2.0 } }, { 0, 1 })) << "rows of their own";
+    EXPECT_FALSE(areLossesOfParts({ { 1.0, 2.0 } }, {}));
+    EXPECT_FALSE(areLossesOfParts({ { 1.0, 1.0005 } }, { 0, 0 })) << "rounding";
+    EXPECT_TRUE(areLossesOfParts({ { 1.0, 1.0 }, { 1.0, 1.1 } }, { 0, 0 })) << "in any micro-step";
+    EXPECT_FALSE(areLossesOfParts({ { 1.0, 5.0, 1.0, 5.0 } }, { 0, 1, 0, 1 }));
+    EXPECT_TRUE(areLossesOfParts({ { 1.0, 5.0, 1.0, 4.0 } }, { 0, 1, 0, 1 }));
+    EXPECT_FALSE(areLossesOfParts({ { 1.0, 2.0 } }, { 0, kNoGroup }));
+    EXPECT_FALSE(areLossesOfParts({ { 1.0, std::nan("") } }, { 0, 0 })) << "not known";
+}
+
 TEST(LossGrid, OneRowPerMicroStepAndNaNWhereNoneWasRecorded)
 {
     test::RecordedRun run("run", 2);
