@@ -78,7 +78,9 @@ RankMesh meshFor(const PlanSide& side, const std::vector<std::size_t>& ranks, co
     if (ranks.size() < 2) {
         return {};
     }
-    return side.mesh.empty() && !sharers.empty() ? meshOfGroups(sharers) : side.mesh;
+    // One axis over all ranks, as DDP has it, does not say which of them share their rows.
+    const auto groups = side.mesh.axes.size() < 2 && !sharers.empty() ? meshOfGroups(sharers) : RankMesh {};
+    return groups.empty() ? side.mesh : groups;
 }
 
 /// Of each of `ranks`: the number of its group of ranks that hold the same rows; empty where each has rows of its own.

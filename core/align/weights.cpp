@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace forkpoint::align {
 
 namespace {
 
 constexpr double kAgreement = 1e-3;
+constexpr double kRounding = 1e-5; ///< of a loss that several ranks computed from the same; large parts of one batch may agree within 1e-3
 
 double weightOf(Reduction reduction, std::size_t parts)
 {
@@ -71,7 +73,7 @@ bool areLossesOfParts(const LossGrid& grid, const std::vector<std::size_t>& shar
                 continue;
             }
             const double loss = first.emplace(sharers[rank], row[rank]).first->second;
-            if (std::abs(row[rank] - loss) > kAgreement * std::max(std::abs(row[rank]), std::abs(loss))) { // NaN never does
+            if (std::abs(row[rank] - loss) > kRounding * std::max(std::abs(row[rank]), std::abs(loss))) { // NaN never does
                 return true;
             }
         }

@@ -38,7 +38,7 @@ LossGrid lossGrid(const Side& side, std::int32_t step, const std::vector<std::si
 LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optional<LossWeights>& fallback = std::nullopt);
 
 /// SideWeights::ofParts of a side. `sharers`: per column, the number of the group of ranks that hold the same rows. Losses differ if they do so by
-/// more than 1e-3, as above: rounding, which ranks that computed the same may differ by, is less.
+/// more than 1e-5: rounding, which ranks that computed the same may differ by, is less.
 bool areLossesOfParts(const LossGrid& grid, const std::vector<std::size_t>& sharers);
 
 /// The loss of the whole under these weights.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/curves/overlay.h"
 
+#include "core/curves/not_finite.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -102,7 +104,7 @@ std::optional<std::int32_t> onset(const Overlay& curve, double floor)
         if (other == curve.b.end() || other->step != point.step) {
             continue;
         }
-        if (std::isfinite(point.value) != std::isfinite(other->value)) {
+        if (differInKind(point.value, other->value)) {
             return point.step;
         }
         const double scale = std::max(std::abs(point.value), std::abs(other->value));

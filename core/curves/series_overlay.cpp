@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/curves/series_overlay.h"
 
+#include "core/curves/not_finite.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -34,7 +36,7 @@ void compare(const import::Series& a, const import::Series& b, double tolerance,
         }
         ++out.common;
         const double scale = std::max(std::abs(value), std::abs(other->second)), difference = std::abs(other->second - value);
-        bool differs = std::isfinite(value) != std::isfinite(other->second);
+        bool differs = differInKind(value, other->second);
         if (std::isfinite(scale) && scale > 0) {
             if (difference / scale > out.largest) {
                 out.largest = difference / scale;

@@ -28,10 +28,10 @@ constexpr std::uint64_t kMaxText = 1u << 30;
 constexpr std::string_view kWhatIsRead = "Read are CSV with a header, JSON lines, TensorBoard event files, trainer_state.json, text of a terminal with "
                                          "\"loss 2.31\", and recorded runs";
 
-/// The place of the last digit of the shortest decimal that is this double: 0.01 for 2.25, 1 for 300, 0 for 0.
+/// The place of the last digit of the shortest decimal that is this double: 0.01 for 2.25, 0 for whole numbers.
 double lastDigit(double value)
 {
-    if (!std::isfinite(value) || value == 0) {
+    if (!std::isfinite(value) || value == std::floor(value)) { // a count is what it says, and 2 was no 2.4
         return 0;
     }
     const std::string text = fmt::format("{:e}", value); // six digits behind the point: enough to tell what was rounded
@@ -290,6 +290,9 @@ Result<void> readPath(const fs::path& path, SeriesFile& out, const std::stop_tok
     return done;
 }
 
+/// Best first: "step" may begin again with each epoch.
+constexpr auto kStepNames = std::to_array<std::string_view>({ "global_step", "trainer/global_step", "_step", "step", "Step", "iteration", "Iteration", "iter" });
+
 /// How fast a run was, or when: never the same twice.
 bool isClock(std::string_view name)
 {
@@ -303,41 +306,23 @@ bool isClock(std::string_view name)
 
 bool isStepName(std::string_view name)
 {
-    constexpr auto kNames = std::to_array<std::string_view>({ "step", "global_step", "Step", "_step", "iteration", "iter", "Iteration",
-        "trainer/global_step" });
-    return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
-
-std::int64_t SeriesCollector::stepOf(std::int64_t written, std::optional<double> epoch)
-{
-    if (written < 0 || written > std::numeric_limits<std::int32_t>::max()) {
-        return written;
-    }
-    if (m_written && written < *m_written && epoch && m_epoch && *epoch > *m_epoch) {
-        m_before += *m_written + 1 - written;
-        ++m_restarts;
-    }
-    m_written = written;
-    m_epoch = epoch ? epoch : m_epoch;
-    return m_before + written;
+    return std::find(kStepNames.begin(), kStepNames.end(), name) != kStepNames.end();
 }
 
 void SeriesCollector::add(const std::vector<std::pair<std::string, double>>& record, std::optional<std::int64_t> step)
 {
     constexpr std::size_t kMaxSeries = 10'000;
-    std::optional<double> epoch;
-    bool named = false;
+    std::size_t best = kStepNames.size();
     for (const auto& [name, value] : record) {
-        if (!named && isStepName(name) && std::isfinite(value) && std::abs(value) < 1e15) {
-            named = true;
+        const auto rank = static_cast<std::size_t>(std::find(kStepNames.begin(), kStepNames.end(), name) - kStepNames.begin());
+        if (rank < best && std::isfinite(value) && std::abs(value) < 1e15) {
+            best = rank;
             step = static_cast<std::int64_t>(value);
             m_cut += static_cast<double>(*step) == value ? 0u : 1u;
-        } else if (name == "epoch" || name == "Epoch") {
-            epoch = std::floor(value);
         }
     }
-    const bool given = step.has_value(), behind = !given && m_written;
-    const std::int64_t at = given ? stepOf(*step, epoch) : behind ? m_before + *m_written : m_counted;
+    const bool given = step.has_value();
+    const std::int64_t at = step.value_or(m_counted);
     bool used = false;
     for (const auto& [name, value] : record) {
         if (isStepName(name) || isClock(name)) {
@@ -350,16 +335,18 @@ void SeriesCollector::add(const std::vector<std::pair<std::string, double>>& rec
         }
         auto& series = m_file.series[name];
         const auto [where, isNew] = series.values.try_emplace(static_cast<std::int32_t>(at), value);
-        if (!isNew && !behind) {
-            where->second = value;
-            ++m_again;
+        if (!isNew && !given) {
+            ++m_taken;
+            continue;
         }
+        where->second = value;
+        m_again += isNew ? 0u : 1u;
         if (const double digit = lastDigit(value); digit > 0) {
             series.resolution = series.resolution == 0 ? digit : std::min(series.resolution, digit);
         }
     }
     if (used && !given) {
-        ++(behind ? m_behind : m_counted);
+        ++m_counted;
     }
 }
 
@@ -368,11 +355,8 @@ void SeriesCollector::finish()
     if (m_counted > 0) {
         m_file.notes.push_back(fmt::format("{} records have no step: they are counted from 0", m_counted));
     }
-    if (m_behind > 0) {
-        m_file.notes.push_back(fmt::format("{} records have no step: they belong to the step before them", m_behind));
-    }
-    if (m_restarts > 0) {
-        m_file.notes.push_back(fmt::format("the step begins again {} times when the epoch goes up: steps are counted on", m_restarts));
+    if (m_taken > 0) {
+        m_file.notes.push_back(fmt::format("{} values of records without a step are left out: a value with that step is there", m_taken));
     }
     if (m_cut > 0) {
         m_file.notes.push_back(fmt::format("{} steps are no whole numbers: what is behind the point is left out", m_cut));

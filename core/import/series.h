@@ -44,21 +44,16 @@ public:
     {
     }
 
-    /// One line or entry: names and values; those of clocks and speeds are left out. The one called step, global_step, iteration or iter says the
-    /// step; without one, `step`. A record without a step belongs to the step before it, and replaces nothing there; before any step was seen,
-    /// records are counted from 0. A step that begins again when the epoch goes up is counted on. The notes say all of this.
+    /// One line or entry: names and values; those of clocks and speeds are left out. The one called global_step, else step, iteration or
+    /// iter says the step; without one, `step`. Records without a step are counted from 0, and replace nothing that has a step. The notes say all
+    /// of this.
     void add(const std::vector<std::pair<std::string, double>>& record, std::optional<std::int64_t> step = std::nullopt);
     void finish(); ///< to be called at the end
 
 private:
-    std::int64_t stepOf(std::int64_t written, std::optional<double> epoch); ///< outside 0 .. 2^31 - 1 as it stands
-
     SeriesFile& m_file;
-    std::optional<std::int64_t> m_written;    ///< the last step, as it was written
-    std::optional<double> m_epoch;            ///< the last one
-    std::int64_t m_before = 0;                ///< steps of the epochs before
-    std::int64_t m_counted = 0, m_behind = 0; ///< records without a step
-    std::size_t m_again = 0, m_outside = 0, m_cut = 0, m_restarts = 0;
+    std::int64_t m_counted = 0; ///< records without a step
+    std::size_t m_again = 0, m_taken = 0, m_outside = 0, m_cut = 0;
 };
 
 /// True for names that say which step it is.

@@ -258,7 +258,7 @@ void readCsv(std::string_view text, SeriesFile& out, const std::stop_token& stop
                 while (!field.empty() && (field.back() == ' ' || field.back() == '"')) {
                     field.remove_suffix(1);
                 }
-                names.emplace_back(field);
+                names.push_back(field.empty() ? fmt::format("column {}", names.size() + 1) : std::string(field)); // pandas leaves its index without a name
             }
             continue;
         }

@@ -597,15 +597,23 @@ TEST(SplitPositions, OfSamplesWithTheSameIds)
 
 TEST(SplitPositions, WithinGroupsThatShareTheirRows)
 {
-    RecordedRun a("a"), b("b", 4); // two replicas of two halves each
-    a.rank().batch(f32({ 2, 2 }, { 1, 2, 3, 4 })).output("fc", f32({ 2, 2 }, { 1, 2, 3, 4 })).loss(4).grad("fc.weight", f32({ 1 }, { 5 }));
-    for (int rank = 0; rank < 4; ++rank) {
-        const float first = rank < 2 ? 1 : 3, own = first + static_cast<float>(rank % 2);
-        b.rank(rank).batch(f32({ 1, 2 }, { first, first + 1 })).output("fc", f32({ 1, 1 }, { own })).loss(1 + 2 * static_cast<float>(rank)).grad("fc.weight", f32({ 1 }, { 2 + 2 * static_cast<float>(rank) }));
-    }
-    const auto alignment = aligned(a.side(), b.side());
-    for (const char* id : { "s0/forward/output/fc", "s0/backward/grad/fc.weight", "s0/forward/output/loss" }) {
-        EXPECT_EQ(ofA(alignment, id), ofB(alignment, id)) << id;
+    for (const bool oneAxis : { false, true }) { // as DDP has it: all ranks
+        RecordedRun a("a"), b("b", 4); // two replicas of two halves each
+        a.rank().batch(f32({ 2, 2 }, { 1, 2, 3, 4 })).output("fc", f32({ 2, 2 }, { 1, 2, 3, 4 })).loss(4).grad("fc.weight", f32({ 1 }, { 5 }));
+        for (int rank = 0; rank < 4; ++rank) {
+            const float first = rank < 2 ? 1 : 3, number = static_cast<float>(rank);
+            auto& scribe = b.rank(rank);
+            scribe.batch(f32({ 1, 2 }, { first, first + 1 })).output("fc", f32({ 1, 1 }, { first + static_cast<float>(rank % 2) }));
+            scribe.loss(1 + 2 * number).grad("fc.weight", f32({ 1 }, { 2 + 2 * number }));
+            if (oneAxis) {
+                scribe.info({ { "coordinates", { { "dp", rank } } } });
+            }
+        }
+        const auto alignment = aligned(a.side(), b.side());
+        for (const char* id : { "s0/forward/output/fc", "s0/backward/grad/fc.weight", "s0/forward/output/loss" }) {
+            ASSERT_EQ(pairOf(alignment, id).status, PairStatus::Matched) << id << *pairOf(alignment, id).note;
+            EXPECT_EQ(ofA(alignment, id), ofB(alignment, id)) << id;
+        }
     }
 }
 

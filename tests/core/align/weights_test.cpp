@@ -170,7 +170,8 @@ TEST(LossesOfParts, AreThoseOfRanksThatHoldTheSameRowsAndDiffer)
     EXPECT_TRUE(areLossesOfParts({ { 1.0, 2.0 } }, { 0, 0 }));
     EXPECT_FALSE(areLossesOfParts({ { 1.0, 2.0 } }, { 0, 1 })) << "rows of their own";
     EXPECT_FALSE(areLossesOfParts({ { 1.0, 2.0 } }, {}));
-    EXPECT_FALSE(areLossesOfParts({ { 1.0, 1.0005 } }, { 0, 0 })) << "rounding";
+    EXPECT_FALSE(areLossesOfParts({ { 1.0, 1.000005 } }, { 0, 0 })) << "rounding";
+    EXPECT_TRUE(areLossesOfParts({ { 1.0, 1.0005 } }, { 0, 0 })) << "halves of a large batch at the start of a training";
     EXPECT_TRUE(areLossesOfParts({ { 1.0, 1.0 }, { 1.0, 1.1 } }, { 0, 0 })) << "in any micro-step";
     EXPECT_FALSE(areLossesOfParts({ { 1.0, 5.0, 1.0, 5.0 } }, { 0, 1, 0, 1 }));
     EXPECT_TRUE(areLossesOfParts({ { 1.0, 5.0, 1.0, 4.0 } }, { 0, 1, 0, 1 }));

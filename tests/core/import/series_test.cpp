@@ -96,35 +96,42 @@ TEST(Series, CsvWithoutAHeader)
                               "2 records have no step: they are counted from 0" }));
 }
 
-TEST(Series, StepsThatBeginAgainWithEachEpoch)
+TEST(Series, TheStepOfTheWholeRunIsBelieved)
 {
     SeriesFile file;
-    readCsv("epoch,step,loss\n0,1,5\n0,2,4\n1,1,3\n1,2,2\n2,1,1\n", file);
-    EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 1, 5.0 }, { 2, 4.0 }, { 3, 3.0 }, { 4, 2.0 }, { 5, 1.0 } }));
-    EXPECT_EQ(file.notes, (std::vector<std::string> { "the step begins again 2 times when the epoch goes up: steps are counted on" }));
-    SeriesFile resumed; // no epoch went up: the steps are the same ones, once more
-    readCsv("epoch,step,loss\n0,1,5\n0,2,4\n0,1,3\n", resumed);
-    EXPECT_EQ(resumed.series.at("loss").values, (std::map<std::int32_t, double> { { 1, 3.0 }, { 2, 4.0 } }));
+    readCsv("step,global_step,loss\n1,1,5\n2,2,4\n1,3,3\n", file);
+    EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 1, 5.0 }, { 2, 4.0 }, { 3, 3.0 } }));
+    EXPECT_TRUE(file.notes.empty());
+    SeriesFile again; // nothing tells an epoch from a run that was resumed: the last value counts, and that is said
+    readCsv("epoch,step,loss\n0,1,5\n0,2,4\n1,1,3\n", again);
+    EXPECT_EQ(again.series.at("loss").values, (std::map<std::int32_t, double> { { 1, 3.0 }, { 2, 4.0 } }));
+    EXPECT_EQ(again.notes, (std::vector<std::string> { "2 values are of a step that was there before: the last one counts" }));
+}
+
+TEST(Series, AnIndexWithoutANameIsAColumn)
+{
+    SeriesFile file;
+    readCsv(",step,loss\n0,1,5\n", file);
+    EXPECT_TRUE(file.series.contains("column 1"));
+    EXPECT_FALSE(file.series.contains(""));
 }
 
 TEST(Series, StepsBeyondAllBoundsAreLeftOut)
 {
     SeriesFile file;
-    readJsonLines("{\"step\": 2147483647, \"epoch\": 0, \"loss\": 1}\n{\"step\": 9e14, \"epoch\": 1, \"loss\": 2}\n{\"step\": -5, \"epoch\": 2, \"loss\": 3}\n"
-                  "{\"step\": 0, \"epoch\": 3, \"loss\": 4}\n", file);
+    readJsonLines("{\"step\": 2147483647, \"loss\": 1}\n{\"step\": 9e14, \"loss\": 2}\n{\"step\": -5, \"loss\": 3}\n", file);
     EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 2147483647, 1.0 } }));
-    EXPECT_EQ(file.notes, (std::vector<std::string> { "the step begins again 1 times when the epoch goes up: steps are counted on",
-                              "6 values are left out: a step outside 0 .. 2^31 - 1, or more than 10000 names" }));
+    EXPECT_EQ(file.notes, (std::vector<std::string> { "2 values are left out: a step outside 0 .. 2^31 - 1, or more than 10000 names" }));
 }
 
-TEST(Series, RecordsWithoutAStepBelongToTheOneBefore)
+TEST(Series, RecordsWithoutAStepReplaceNothing)
 {
     SeriesFile file;
-    readJsonLines("{\"loss\": 9}\n{\"step\": 4, \"loss\": 2}\n{\"eval_loss\": 3}\n{\"step\": \"x\", \"loss\": 7}\n{\"step\": 6.5, \"loss\": 1}\n", file);
-    EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 0, 9.0 }, { 4, 2.0 }, { 6, 1.0 } }));
-    EXPECT_EQ(file.series.at("eval_loss").values, (std::map<std::int32_t, double> { { 4, 3.0 } }));
-    EXPECT_EQ(file.notes, (std::vector<std::string> { "1 records have no step: they are counted from 0",
-                              "2 records have no step: they belong to the step before them",
+    readJsonLines("{\"step\": 0, \"loss\": 9}\n{\"step\": \"x\", \"loss\": 7}\n{\"eval_loss\": 3}\n{\"step\": 6.5, \"loss\": 1}\n", file);
+    EXPECT_EQ(file.series.at("loss").values, (std::map<std::int32_t, double> { { 0, 9.0 }, { 6, 1.0 } }));
+    EXPECT_EQ(file.series.at("eval_loss").values, (std::map<std::int32_t, double> { { 1, 3.0 } }));
+    EXPECT_EQ(file.notes, (std::vector<std::string> { "2 records have no step: they are counted from 0",
+                              "1 values of records without a step are left out: a value with that step is there",
                               "1 steps are no whole numbers: what is behind the point is left out" }));
 }
 
@@ -329,6 +336,32 @@ TEST(SeriesOverlay, FindsWhereCurvesPart)
         EXPECT_FALSE(it.curve.onset) << it.curve.name;
         EXPECT_EQ(it.largest, 0) << it.curve.name;
     }
+}
+
+TEST(SeriesOverlay, ValuesThatAreNotFiniteAgreeWithTheirOwnKindOnly)
+{
+    const double nan = std::nan(""), inf = INFINITY;
+    const auto parts = [](double a, double b) {
+        SeriesFile left, right;
+        left.series["loss"].values = { { 0, 1.0 }, { 1, a } };
+        right.series["loss"].values = { { 0, 1.0 }, { 1, b } };
+        return curves::overlay(left, right, 1e-3).front().curve.onset.has_value();
+    };
+    for (const double value : { nan, inf, -inf, 2.0 }) {
+        EXPECT_FALSE(parts(value, value)) << value;
+        for (const double other : { nan, inf, -inf, 2.0 }) {
+            const bool same = value == other || (std::isnan(value) && std::isnan(other));
+            EXPECT_EQ(parts(value, other), !same) << value << " " << other;
+        }
+    }
+}
+
+TEST(SeriesOverlay, WholeNumbersHaveNoDigitToSpare)
+{
+    SeriesFile left, right;
+    readCsv("step,loss\n0,2\n1,2\n", left);
+    readCsv("step,loss\n0,3\n1,3\n", right);
+    EXPECT_EQ(curves::overlay(left, right, 1e-3).front().curve.onset, 0);
 }
 
 TEST(SeriesOverlay, WrittenDigitsAreNoDifference)
