@@ -74,7 +74,7 @@ Result<TensorSourcePtr> stretched(TensorSourcePtr source, const Assembly& assemb
 
 const bundle::TensorRecord* Assembly::soleRecord() const
 {
-    return parts.size() == 1 && parts[0].size() == 1 && weight == 1 && order.empty() ? parts[0][0].record : nullptr;
+    return parts.size() == 1 && parts[0].size() == 1 && weight == 1 && order.empty() && positionOrder.empty() ? parts[0][0].record : nullptr;
 }
 
 Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assembly)
@@ -87,7 +87,10 @@ Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assem
         whole = windowSource(std::move(*whole), assembly.shape, std::vector<std::int64_t>(assembly.shape.size(), 0));
     }
     if (whole && !assembly.order.empty()) {
-        return rowMapSource(std::move(*whole), assembly.order, assembly.shape[0] / assembly.samples);
+        whole = rowMapSource(std::move(*whole), assembly.order, assembly.shape[0] / assembly.samples);
+    }
+    if (whole && !assembly.positionOrder.empty()) {
+        whole = rowMapSource(std::move(*whole), assembly.positionOrder, 1, assembly.positionDim);
     }
     return whole;
 }
@@ -247,7 +250,9 @@ std::string describe(const Assembly& assembly)
         break;
     }
     for (auto level = assembly.outer->rbegin(); level != assembly.outer->rend(); ++level) {
-        const std::string what = level->pieces ? fmt::format("{} tensors", level->size) : fmt::format("these {}", level->size);
+        const std::string what = level->pieces ? fmt::format("{} tensors", level->size)
+            : out.empty()                      ? rankList(ranks)
+                                               : fmt::format("these {}", level->size);
         add(level->join == Join::Sum ? what + " added up"
                                      : fmt::format("{} concatenated along dim {}{}", what, level->dim,
                                                    level->groups > 1 ? fmt::format(" in {} blocks each", level->groups) : std::string()));
@@ -276,6 +281,9 @@ std::string describe(const Assembly& assembly)
     }
     if (!assembly.order.empty()) {
         add("rows reordered");
+    }
+    if (!assembly.positionOrder.empty()) {
+        add(fmt::format("positions along dim {} reordered", assembly.positionDim));
     }
     return out;
 }

@@ -104,6 +104,10 @@ std::vector<Way> axisWays(const PairKey& key, const SideParts& parts, std::size_
         for (std::int64_t d = 0; d < dims; ++d) {
             ways.push_back(way(Join::Concat, d, 1 + static_cast<int>(d)));
         }
+        if (own.sameRows && parts.rows > 1 && isActivation(key.kind)) { // [rows x own positions, ...]: of every row the positions of all
+            ways.push_back(way(Join::Concat, 0, 1));
+            ways.back().blocks = parts.rows;
+        }
         return ways;
     }
     if (parts.rowLed) {
@@ -224,7 +228,11 @@ std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, co
             }
         }
     }
-    std::erase_if(all, [&](const Candidate& c) { return c.cost > cheapest.at(c.shape); });
+    if (parts.rowLed && parts.axes.size() > 1) {
+        std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.cost < y.cost; });
+    } else {
+        std::erase_if(all, [&](const Candidate& c) { return c.cost > cheapest.at(c.shape); });
+    }
     return all;
 }
 
@@ -258,15 +266,12 @@ Assembly assemblyOf(const SideParts& parts, const Candidate& candidate, double w
             rest /= parts.axes[k].size;
             continue;
         }
-        if (out.ranks == Join::Single) { // the innermost one that joins anything
-            out.ranks = candidate.ways[k].join;
-            out.dim = candidate.ways[k].dim;
-            if (!parts.axes[k].pieces) {
-                continue;
-            }
-            out.ranks = Join::Single;
-        }
         const auto& how = candidate.ways[k];
+        if (out.ranks == Join::Single && outer.empty() && !parts.axes[k].pieces && how.blocks == 1) { // the innermost one that joins anything
+            out.ranks = how.join;
+            out.dim = how.dim;
+            continue;
+        }
         outer.insert(outer.begin(), JoinLevel { how.join, how.dim, parts.axes[k].size, how.blocks, parts.axes[k].pieces });
     }
     out.outer = std::move(outer);

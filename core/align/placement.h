@@ -21,7 +21,8 @@ struct Candidate {
     bool guessed() const;  ///< along some axis
 };
 
-/// Every shape that the parts can make up, each in the most natural way; with several ways of equal nature and shape all of them.
+/// Every shape that the parts can make up, each in the most natural way; with several ways of equal nature and shape all of them. Where what looks like
+/// rows may be positions (a leading dim that is a multiple of the rows, and ranks of which only some share rows), the less natural ways, too, after them.
 std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, const SideWeights& weights);
 
 /// Shape of the parts of the first micro-step, joined along the axes; nullopt if they do not fit.

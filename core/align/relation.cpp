@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/relation.h"
 
+#include "core/align/samples.h"
 #include "core/tensor/composed_sources.h"
-#include "core/tensor/gather_source.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,9 @@ namespace forkpoint::align {
 namespace {
 
 constexpr std::size_t kProbes = 64;     ///< elements read to tell two ways apart
-constexpr std::size_t kMostTrials = 16; ///< equally cheap ways that are tried
+constexpr std::size_t kMostTrials = 16; ///< ways that are tried
+constexpr double kFits = 1e-3;          ///< apart by no more, relative to their size, the natural way is not doubted
+constexpr double kBetter = 10;          ///< so many times closer is what replaces it
 
 std::string shapeText(const std::vector<Shape>& shapes)
 {
@@ -102,37 +104,70 @@ std::optional<std::vector<bundle::Digest>> digests(const Assembly& assembly)
     return out;
 }
 
-/// A few elements of an assembled tensor, spread over it; empty if they cannot be read.
-std::vector<double> probes(const bundle::Bundle& bundle, const Assembly& assembly)
+/// Some elements of a tensor, spread over it: an odd walk, so that no dim is seen at one place only.
+std::vector<std::int64_t> spread(std::size_t count)
 {
-    const auto count = static_cast<std::size_t>(elementCount(assembly.shape).value_or(0));
     std::vector<std::int64_t> indices;
     const std::size_t n = std::min(kProbes, count);
-    for (std::size_t i = 0; i < n; ++i) { // an odd walk, so that no dim is seen at one place only
+    for (std::size_t i = 0; i < n; ++i) {
         indices.push_back(static_cast<std::int64_t>((i * (count / n) + i * 7919 % std::max<std::size_t>(1, count / n)) % count));
     }
-    auto whole = open(bundle, assembly);
-    auto few = whole ? gatherSource(std::move(*whole), std::move(indices)) : whole;
-    auto wide = few ? weightedSumSource({ std::move(*few) }, { 1 }) : few;
+    return indices;
+}
+
+template <class T> void append(std::vector<double>& out, std::span<const std::byte> bytes)
+{
+    for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+        T value {};
+        std::memcpy(&value, bytes.data() + at, sizeof(T));
+        out.push_back(static_cast<double>(value));
+    }
+}
+
+/// The elements at `indices` of an assembled tensor; empty if they cannot be read, or are of a type in which no positions are counted.
+std::vector<double> probes(const bundle::Bundle& bundle, const Assembly& assembly, const std::vector<std::int64_t>& indices)
+{
+    auto few = openAt(bundle, assembly, indices);
+    if (few && isFloating((*few)->dtype())) {
+        few = weightedSumSource({ std::move(*few) }, { 1 }); // float32 or float64
+    }
     ReadBuffer buffer;
-    const auto bytes = wide ? (*wide)->read(Box::whole((*wide)->shape()), buffer) : tl::unexpected(wide.error());
+    const auto bytes = few ? (*few)->read(Box::whole((*few)->shape()), buffer) : tl::unexpected(few.error());
     std::vector<double> out;
-    for (std::size_t i = 0; bytes && i < n; ++i) {
-        if ((*wide)->dtype() == DType::Float64) {
-            std::memcpy(&out.emplace_back(), bytes->data() + i * sizeof(double), sizeof(double));
-        } else if ((*wide)->dtype() == DType::Float32) {
-            float value = 0;
-            std::memcpy(&value, bytes->data() + i * sizeof(float), sizeof(float));
-            out.push_back(static_cast<double>(value));
+    if (bytes) {
+        switch ((*few)->dtype()) {
+        case DType::Float64:
+            append<double>(out, *bytes);
+            break;
+        case DType::Float32:
+            append<float>(out, *bytes);
+            break;
+        case DType::Int64:
+            append<std::int64_t>(out, *bytes);
+            break;
+        case DType::Int32:
+            append<std::int32_t>(out, *bytes);
+            break;
+        default:
+            break;
         }
     }
     return out;
 }
 
-/// How far two ways of putting the sides together are apart, relative to their size; nullopt if that cannot be told.
-std::optional<double> distance(const bundle::Bundle& bundleA, const Assembly& a, const bundle::Bundle& bundleB, const Assembly& b)
+/// How far the sides of a lane are apart, relative to their size; nullopt if that cannot be told.
+std::optional<double> distance(const bundle::Bundle& bundleA, const bundle::Bundle& bundleB, const Lane& lane)
 {
-    const auto x = probes(bundleA, a), y = probes(bundleB, b);
+    std::vector<std::int64_t> indices;
+    if (isSampled(lane.a) || isSampled(lane.b)) {
+        const auto common = commonSamples({ &lane.a, &lane.b });
+        for (const auto i : spread(common.size())) {
+            indices.push_back(common[static_cast<std::size_t>(i)]);
+        }
+    } else {
+        indices = spread(static_cast<std::size_t>(elementCount(lane.a.shape).value_or(0)));
+    }
+    const auto x = probes(bundleA, lane.a, indices), y = probes(bundleB, lane.b, indices);
     if (x.empty() || x.size() != y.size()) {
         return std::nullopt;
     }
@@ -146,25 +181,29 @@ std::optional<double> distance(const bundle::Bundle& bundleA, const Assembly& a,
 
 using Choice = std::pair<Candidate, Candidate>;
 
-/// The cheapest combinations that give both sides one shape.
-std::vector<Choice> cheapest(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB)
+int costOf(const Choice& choice) { return choice.first.cost + choice.second.cost; }
+
+/// The combinations that give both sides one shape, the cheapest first. Of the less natural ones only those of the cheapest's shape.
+std::vector<Choice> fitting(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB)
 {
-    std::vector<Choice> best;
+    std::vector<Choice> all;
     for (const auto& a : ofA) {
         for (const auto& b : ofB) {
-            const int cost = a.cost + b.cost, least = best.empty() ? cost : best.front().first.cost + best.front().second.cost;
-            if (a.shape != b.shape || cost > least) {
-                continue;
-            }
-            if (cost < least) {
-                best.clear();
-            }
-            if (best.size() < kMostTrials) {
-                best.emplace_back(a, b);
+            if (a.shape == b.shape) {
+                all.emplace_back(a, b);
             }
         }
     }
-    return best;
+    std::stable_sort(all.begin(), all.end(), [](const Choice& x, const Choice& y) { return costOf(x) < costOf(y); });
+    if (!all.empty()) {
+        const auto shape = all.front().first.shape;
+        const int least = costOf(all.front());
+        std::erase_if(all, [&](const Choice& c) { return costOf(c) > least && c.first.shape != shape; });
+    }
+    if (all.size() > kMostTrials) {
+        all.resize(kMostTrials);
+    }
+    return all;
 }
 
 /// A declared concatenation whose last pieces are padded: it may be longer than the other side, by less than one piece, along its own dim.
@@ -211,7 +250,7 @@ bool hasRows(const SideParts& parts, const Candidate& candidate)
 {
     for (std::size_t k = 0; k < parts.axes.size(); ++k) {
         const auto& way = candidate.ways[k];
-        const bool alongRows = way.join == Join::Concat && way.dim == 0;
+        const bool alongRows = way.join == Join::Concat && way.dim == 0 && way.blocks == 1; // blocks are of the positions within rows
         if (!(parts.axes[k].sameRows || parts.axes[k].pieces ? way.join != Join::Sum && !alongRows : alongRows)) {
             return false;
         }
@@ -252,6 +291,109 @@ Assembly assemblyOf(const Part& part)
     out.shape = part.record->shape;
     out.dtype = part.record->dtype;
     return out;
+}
+
+/// How a choice becomes lanes.
+struct JoinPlan {
+    double weightA = 1, weightB = 1;
+    SharedOrder rows;            ///< of B
+    SharedOrder positions;       ///< of B
+    std::uint8_t positionDim = 0;
+};
+
+/// A pair whose sides' parts are known.
+struct Joining {
+    const PairKey& key;
+    const CellGroup& group;
+    const SideParts& a;
+    const SideParts& b;
+
+    JoinPlan planOf(const Choice& choice, const LossWeights& weights) const
+    {
+        const auto& [ofA, ofB] = choice;
+        const auto& rows = group.rows;
+        JoinPlan plan;
+        const bool weighted = key.kind == bundle::Kind::GradOutput || isLocalGradient(key) || isLoss(key) || guessesSum(ofA) || guessesSum(ofB);
+        plan.weightA = weightFor(key, weights.a, a, ofA, weighted);
+        plan.weightB = weightFor(key, weights.b, b, ofB, weighted);
+        if (!rows.order.empty() && isActivation(key.kind) && !ofB.shape.empty() && rows.rowsB > 0 && ofB.shape[0] > 0
+            && ofB.shape[0] % rows.rowsB == 0 && hasRows(a, ofA) && hasRows(b, ofB)) {
+            plan.rows = rows.order;
+        }
+        if (!rows.positionOrder.empty() && isActivation(key.kind)) {
+            orderPositions(plan, rows.splitB ? b : a, rows.splitB ? ofB : ofA);
+        }
+        return plan;
+    }
+
+    Lane laneOf(const Choice& choice, const JoinPlan& plan, std::size_t number) const
+    {
+        Lane lane;
+        lane.a = assemblyOf(a, choice.first, plan.weightA, std::min(number, laneCount(a, choice.first) - 1));
+        lane.b = assemblyOf(b, choice.second, plan.weightB, std::min(number, laneCount(b, choice.second) - 1));
+        lane.b.order = plan.rows;
+        lane.b.samples = plan.rows.empty() ? 0 : group.rows.rowsB;
+        lane.b.positionOrder = plan.positions;
+        lane.b.positionDim = plan.positionDim;
+        return lane;
+    }
+
+private:
+    /// Where the ranks that split positions are joined along a dim, that dim has positions, of one row or of one row after the other.
+    void orderPositions(JoinPlan& plan, const SideParts& split, const Candidate& candidate) const
+    {
+        const auto& order = group.rows.positionOrder;
+        for (std::size_t k = 0; k < split.axes.size(); ++k) {
+            const auto& way = candidate.ways[k];
+            if (!split.axes[k].sameRows || split.axes[k].pieces || way.join != Join::Concat) {
+                continue;
+            }
+            const auto length = candidate.shape[static_cast<std::size_t>(way.dim)], positions = std::ssize(*order);
+            if (length == positions) {
+                plan.positions = order;
+            } else if (way.blocks > 1 && length % positions == 0) {
+                std::vector<std::int64_t> ofRows;
+                for (std::int64_t first = 0; first < length; first += positions) {
+                    std::transform(order.begin(), order.end(), std::back_inserter(ofRows), [first](std::int64_t i) { return first + i; });
+                }
+                plan.positions = std::move(ofRows);
+            }
+            plan.positionDim = static_cast<std::uint8_t>(way.dim);
+        }
+    }
+};
+
+/// Brings the choice to the front whose sides are alike, by a few of their elements. A less natural one only if the natural one does not fit and it
+/// does. False if nothing could be read.
+bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB)
+{
+    struct Best {
+        double apart = std::numeric_limits<double>::infinity();
+        std::size_t index = 0;
+    };
+    const auto closest = [&](std::size_t begin, std::size_t end) {
+        Best best;
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto apart = distance(bundleA, bundleB, pair.laneOf(choices[i], pair.planOf(choices[i], pair.group.weights), 0));
+            if (apart && *apart < best.apart) {
+                best = { *apart, i };
+            }
+        }
+        return best;
+    };
+    std::size_t natural = 0; // so many are the most natural
+    while (natural < choices.size() && costOf(choices[natural]) == costOf(choices.front())) {
+        ++natural;
+    }
+    auto best = closest(0, natural);
+    const bool read = std::isfinite(best.apart);
+    if (read && best.apart > kFits) {
+        if (const auto other = closest(natural, choices.size()); other.apart * kBetter < best.apart) {
+            best = other;
+        }
+    }
+    std::swap(choices.front(), choices[best.index]);
+    return read;
 }
 
 /// What a placement that the user gave makes of the parts of one side.
@@ -296,7 +438,7 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         }
     }
     const auto candidatesA = candidates(key, a, group.weights.a), candidatesB = candidates(key, b, group.weights.b);
-    auto choices = cheapest(candidatesA, candidatesB);
+    auto choices = fitting(candidatesA, candidatesB);
     if (choices.empty()) {
         if (auto padded = paddedChoice(candidatesA, a, candidatesB, b)) {
             choices.push_back(std::move(*padded));
@@ -315,70 +457,54 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         relation.padded = group.rows.positions.length > 0 && isActivation(key.kind);
         return relation;
     }
+    const Joining joining { key, group, a, b };
     if (choices.size() > 1) {
-        double least = std::numeric_limits<double>::infinity();
-        std::size_t best = 0;
-        for (std::size_t i = 0; i < choices.size(); ++i) {
-            const auto apart = distance(sideA.bundle, assemblyOf(a, choices[i].first, 1, 0), sideB.bundle, assemblyOf(b, choices[i].second, 1, 0));
-            if (apart && *apart < least) {
-                least = *apart;
-                best = i;
-            }
-        }
-        relation.verified = std::isfinite(least);
-        std::swap(choices.front(), choices[best]);
+        relation.verified = chooseByContent(choices, joining, sideA.bundle, sideB.bundle);
     }
-    auto& [bestA, bestB] = choices.front();
+    auto& best = choices.front();
     LossWeights weights = group.weights;
-    const bool declared = bestA.declared() || bestB.declared();
-    if (isActivation(key.kind) && !isLoss(key) && !declared && elementCount(bestA.shape) == 1 && isOneNumber(a.grid) && isOneNumber(b.grid)) {
+    if (isActivation(key.kind) && !isLoss(key) && !best.first.declared() && !best.second.declared() && elementCount(best.first.shape) == 1
+        && isOneNumber(a.grid) && isOneNumber(b.grid)) {
         const auto valuesA = numbers(a.grid), valuesB = numbers(b.grid);
         if (valuesA && valuesB) {
             weights = lossWeights(*valuesA, *valuesB, group.weights);
-            reduce(a, bestA, weights.a);
-            reduce(b, bestB, weights.b);
+            reduce(a, best.first, weights.a);
+            reduce(b, best.second, weights.b);
         }
     }
     const auto needsAll = [&](const Candidate& c) {
         return c.joins(Join::Concat) || c.joins(Join::Sum) || isActivation(key.kind) || isLocalGradient(key);
     };
-    relation.needsAllOfA = needsAll(bestA);
-    relation.needsAllOfB = needsAll(bestB);
-    relation.guess = bestA.guessed() || bestB.guessed();
+    relation.needsAllOfA = needsAll(best.first);
+    relation.needsAllOfB = needsAll(best.second);
+    relation.guess = best.first.guessed() || best.second.guessed();
 
-    const bool weighted = key.kind == bundle::Kind::GradOutput || isLocalGradient(key) || isLoss(key) || guessesSum(bestA) || guessesSum(bestB);
-    const double weightA = weightFor(key, weights.a, a, bestA, weighted), weightB = weightFor(key, weights.b, b, bestB, weighted);
-
-    const bool reorder = !group.rows.order.empty() && isActivation(key.kind) && !bestB.shape.empty() && group.rows.rowsB > 0 && bestB.shape[0] > 0
-        && bestB.shape[0] % group.rows.rowsB == 0 && hasRows(a, bestA) && hasRows(b, bestB);
     const bool ragged = a.positions > 0 && b.positions > 0;
-    if (ragged && (!hasRows(a, bestA) || !hasRows(b, bestB) || bestA.shape[0] != group.rows.rowsA)) {
+    if (ragged && (!hasRows(a, best.first) || !hasRows(b, best.second) || best.first.shape[0] != group.rows.rowsA)) {
         relation.problem = "its rows are padded to other lengths, and which row is where is not known";
         relation.padded = true;
         return relation;
     }
-    const std::size_t lanesA = laneCount(a, bestA), lanesB = laneCount(b, bestB);
+    const auto plan = joining.planOf(best, weights);
     std::set<DigestPair> seen;
-    for (std::size_t lane = 0; lane < std::max(lanesA, lanesB); ++lane) {
-        Lane next;
-        next.a = assemblyOf(a, bestA, weightA, std::min(lane, lanesA - 1));
-        next.b = assemblyOf(b, bestB, weightB, std::min(lane, lanesB - 1));
-        const auto digestsA = digests(next.a), digestsB = digests(next.b);
-        if (reorder && !(digestsA && digestsA->size() == 1 && digestsA == digestsB)) {
-            next.b.order = group.rows.order;
-            next.b.samples = group.rows.rowsB;
+    for (std::size_t number = 0; number < std::max(laneCount(a, best.first), laneCount(b, best.second)); ++number) {
+        Lane lane = joining.laneOf(best, plan, number);
+        const auto digestsA = digests(lane.a), digestsB = digests(lane.b);
+        if (digestsA && digestsB && digestsA->size() == 1 && digestsA == digestsB) {
+            lane.b.order = {}; // equal as it stands
+            lane.b.samples = 0;
         }
         if (digestsA && digestsB && !seen.emplace(*digestsA, *digestsB).second) {
             continue;
         }
         if (ragged) {
-            next.a.padLeft = next.b.padLeft = group.rows.positions.padLeft;
-            next.kept = group.rows.positions.kept;
+            lane.a.padLeft = lane.b.padLeft = group.rows.positions.padLeft;
+            lane.kept = group.rows.positions.kept;
         }
-        if (next.b.parts.front().size() == 1) {
-            next.rank = next.b.parts.front().front().rank->rank;
+        if (lane.b.parts.front().size() == 1) {
+            lane.rank = lane.b.parts.front().front().rank->rank;
         }
-        relation.lanes.push_back(std::move(next));
+        relation.lanes.push_back(std::move(lane));
     }
     return relation;
 }

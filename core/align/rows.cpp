@@ -3,9 +3,12 @@
 #include "core/align/rows.h"
 
 #include "core/align/names.h"
+#include "core/align/position_split.h"
 #include "core/align/positions.h"
+#include "core/base/permutation.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 #include <functional>
 #include <iterator>
@@ -28,29 +31,68 @@ RowKey hashOf(std::span<const std::byte> bytes, RowKey seed)
     return { h.low64, h.high64 };
 }
 
-/// The tensors that say which samples a cell holds, by cell.
-std::map<Cell, std::vector<const TensorRecord*>> sampleTensors(const Side& side, const StepRecords& records)
+constexpr std::size_t kMostMatrices = 8; ///< of tokens, in a cell
+
+/// The tensors that say which samples a cell holds, and where in them its positions are.
+struct CellTensors {
+    std::vector<const TensorRecord*> batch;
+    std::vector<const TensorRecord*> tokens;
+};
+
+bool mayBeTokens(const TensorRecord& record)
 {
-    std::map<Cell, std::vector<const TensorRecord*>> batches, inputs;
+    return record.shape.size() == 2 && (record.dtype == DType::Int64 || record.dtype == DType::Int32);
+}
+
+std::map<Cell, CellTensors> sampleTensors(const Side& side, const StepRecords& records)
+{
+    std::map<Cell, std::vector<const TensorRecord*>> batches, inputs, tokens;
     for (std::size_t r = 0; r < side.ranks.size(); ++r) {
         for (const auto number : records[r]) {
             const auto& record = side.ranks[r]->tensors[number];
             if (record.recompute || record.level != bundle::Level::Module) {
                 continue;
             }
-            if (record.phase == Phase::Data && record.kind == Kind::Batch) {
-                batches[{ r, record.micro }].push_back(&record);
-            } else if (record.phase == Phase::Forward && record.kind == Kind::Input && record.call == 0 && isRoot(record.module)) {
-                inputs[{ r, record.micro }].push_back(&record);
+            const Cell cell { r, record.micro };
+            const bool isBatch = record.phase == Phase::Data && record.kind == Kind::Batch;
+            const bool isInput = record.phase == Phase::Forward && record.kind == Kind::Input && record.call == 0;
+            if (isBatch) {
+                batches[cell].push_back(&record);
+            } else if (isInput && isRoot(record.module)) {
+                inputs[cell].push_back(&record);
+            }
+            if ((isBatch || isInput) && mayBeTokens(record)) {
+                tokens[cell].push_back(&record);
             }
         }
     }
-    return batches.empty() ? inputs : batches;
+    std::map<Cell, CellTensors> out;
+    for (auto& [cell, tensors] : batches.empty() ? inputs : batches) {
+        out[cell] = { std::move(tensors), std::move(tokens[cell]) };
+    }
+    return out;
 }
 
-RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const TensorRecord*>& tensors)
+TokenMatrix matrixOf(const TensorRecord& record, std::span<const std::byte> bytes)
+{
+    TokenMatrix out { fmt::format("{}/{}/{}", name(record.phase), normalisedPath(record.module), record.slot), record.shape[1], {} };
+    const std::size_t item = itemSize(record.dtype);
+    for (std::size_t at = 0; at < bytes.size(); at += item) {
+        if (record.dtype == DType::Int64) {
+            std::memcpy(&out.values.emplace_back(), bytes.data() + at, item);
+        } else {
+            std::int32_t value = 0;
+            std::memcpy(&value, bytes.data() + at, item);
+            out.values.push_back(value);
+        }
+    }
+    return out;
+}
+
+RowKeys keysOfCell(const Side& side, const Cell& cell, const CellTensors& cellTensors)
 {
     RowKeys keys;
+    const auto& tensors = cellTensors.batch;
     for (const auto* t : tensors) {
         if (!t->shape.empty() && t->shape[0] > 0) {
             keys.rows = t->shape[0];
@@ -94,6 +136,15 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const std::vector<const T
     if (complete && !content.empty()) {
         keys.content = std::move(content);
         findPadding(keys, read);
+    }
+    for (const auto* t : cellTensors.tokens) {
+        if (t->shape[0] != keys.rows || t->shape[1] == 0 || keys.tokens.size() == kMostMatrices) {
+            continue;
+        }
+        const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
+        if (const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error())) {
+            keys.tokens.push_back(matrixOf(*t, *bytes));
+        }
     }
     return keys;
 }
@@ -208,16 +259,6 @@ std::optional<std::vector<std::int64_t>> matching(const std::vector<RowKey>& a, 
     return order;
 }
 
-bool isIdentity(const std::vector<std::int64_t>& order)
-{
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        if (order[i] != static_cast<std::int64_t>(i)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /// True if the batches of some cells are longer than those of others.
 bool haveOtherLengths(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b,
                       const std::vector<Cell>& cellsB)
@@ -230,6 +271,19 @@ bool haveOtherLengths(const std::map<Cell, RowKeys>& a, const std::vector<Cell>&
         }
     }
     return lengths.size() > 1;
+}
+
+/// The rows of `cells`, taken one after the other, by their numbers.
+std::map<Cell, RowKeys> numbered(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells)
+{
+    std::map<Cell, RowKeys> out;
+    std::uint64_t number = 0;
+    for (const auto& cell : cells) {
+        for (std::int64_t row = 0; row < keys.at(cell).rows; ++row) {
+            out[cell].content.push_back({ number++, 0 });
+        }
+    }
+    return out;
 }
 
 std::int64_t rowCount(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells)
@@ -295,9 +349,8 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
         }
         return out;
     };
-    for (const auto& [by, select] : notions) {
-        const bool byId = by == "sample id";
-        auto ofA = ways(a, cellsA, select, byId), ofB = ways(b, cellsB, select, byId);
+    const auto match = [&](const std::map<Cell, RowKeys>& rowsA, const std::map<Cell, RowKeys>& rowsB, const Selector& select, bool byId) {
+        auto ofA = ways(rowsA, cellsA, select, byId), ofB = ways(rowsB, cellsB, select, byId);
         for (auto& heldA : ofA) {
             for (auto& heldB : ofB) {
                 if (auto order = matching(heldA.rows, heldB.rows)) {
@@ -307,16 +360,45 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
                     relation.sharersA = std::move(heldA.sharers);
                     relation.sharersB = std::move(heldB.sharers);
                     relation.rowsA = relation.rowsB = static_cast<std::int64_t>(heldA.rows.size());
-                    relation.by = by;
                     if (!isIdentity(*order)) {
                         relation.order = std::move(*order);
                     }
-                    relation.positions = commonPositions(a, countedOnce(cellsA, heldA.how == Hold::Same, relation.sharersA), b,
-                                                         countedOnce(cellsB, heldB.how == Hold::Same, relation.sharersB), relation.order);
-                    return relation;
+                    return true;
                 }
             }
         }
+        return false;
+    };
+    for (const auto& [by, select] : notions) {
+        if (match(a, b, select, by == "sample id")) {
+            relation.by = by;
+            relation.positions = commonPositions(a, countedOnce(cellsA, relation.replicatedA, relation.sharersA), b,
+                                                 countedOnce(cellsB, relation.replicatedB, relation.sharersB), relation.order);
+            break;
+        }
+    }
+    if (relation.positions.length == 0) {
+        for (const bool ofB : { true, false }) {
+            const auto split = ofB ? positionSplit(a, cellsA, b, cellsB) : positionSplit(b, cellsB, a, cellsA);
+            if (!split) {
+                continue;
+            }
+            if (!relation.matched) {
+                const auto rowsA = ofB ? numbered(a, cellsA) : split->rows, rowsB = ofB ? split->rows : numbered(b, cellsB);
+                if (!match(rowsA, rowsB, content, false)) {
+                    continue;
+                }
+                relation.by = "their tokens";
+            }
+            (ofB ? relation.splitB : relation.splitA) = true;
+            if (!isIdentity(split->order)) {
+                relation.positionOrder = ofB ? split->order : inverseOf(split->order);
+            }
+            break;
+        }
+    }
+    if (relation.matched) {
+        return relation;
     }
     // Not the same rows. Whether a side's ranks share their rows still decides how its tensors are put together.
     const auto ownA = replicatedRows(a, cellsA, content), ownB = replicatedRows(b, cellsB, content);

@@ -22,6 +22,13 @@ struct Cell {
     auto operator<=>(const Cell&) const = default;
 };
 
+/// A matrix of integers whose rows are those of the batch, such as the ids of tokens: as the script or a module was given it.
+struct TokenMatrix {
+    std::string name;                   ///< of the tensor, the same on both sides
+    std::int64_t positions = 0;         ///< columns
+    std::vector<std::int64_t> values;   ///< [rows][positions]
+};
+
 /// The identity of one row under several notions, best first; empty where a notion is not available.
 using RowKey = std::array<std::uint64_t, 2>;
 struct RowKeys {
@@ -32,6 +39,7 @@ struct RowKeys {
     std::int64_t positions = 0;           ///< dim 1 of the batch's tensors of integers; 0 if there is none
     std::vector<std::uint8_t> kept;       ///< [rows][positions]: 1 where the row has content, 0 where it is padded; empty if unknown
     std::vector<RowKey> unpadded;         ///< hash over what is kept of the row in every batch tensor
+    std::vector<TokenMatrix> tokens;      ///< by which a part of the positions is known, in the order in which they were recorded
 };
 
 /// Row keys of every cell of a step, from its batch records, else from the root's inputs. `records`: those of the step.
@@ -56,6 +64,9 @@ struct RowRelation {
     std::int64_t rowsA = 0, rowsB = 0;
     std::string by;                  ///< "content", "sample id", "batch tensor 1"; empty if not matched
     Positions positions;             ///< rows of other lengths
+    bool splitA = false, splitB = false; ///< ranks of the side that share rows hold some of their positions each
+    /// `splitA` or `splitB`: position i of A is position positionOrder[i] of B, the parts of ranks joined in rank order; empty: the same order.
+    bundle::SharedValue<std::vector<std::int64_t>> positionOrder;
 };
 
 /// `cellsA`, `cellsB`: the cells to be joined, in joining order (micro-step by micro-step, within one rank by rank).

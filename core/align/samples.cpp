@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/samples.h"
 
+#include "core/base/permutation.h"
 #include "core/bundle/sketch.h"
 #include "core/tensor/gather_source.h"
 
@@ -94,13 +95,19 @@ Places placesOf(const Assembly& assembly)
     Places whole = join(micros, perMicro);
     whole.consistent = whole.consistent && whole.shape == assembly.shape; // cut or padded: the places moved
     if (whole.consistent && !assembly.order.empty() && assembly.samples > 0) {
-        std::vector<std::int64_t> inverse(assembly.order.size());
-        for (std::size_t i = 0; i < assembly.order.size(); ++i) {
-            inverse[static_cast<std::size_t>(assembly.order[i])] = static_cast<std::int64_t>(i);
-        }
+        const auto inverse = inverseOf(*assembly.order);
         const std::int64_t block = std::max<std::int64_t>(1, elementCount(whole.shape).value_or(0) / assembly.samples);
         for (auto& index : whole.indices) {
             index = inverse[static_cast<std::size_t>(index / block)] * block + index % block;
+        }
+    }
+    if (whole.consistent && !assembly.positionOrder.empty()) {
+        const auto inverse = inverseOf(*assembly.positionOrder);
+        const auto length = static_cast<std::int64_t>(inverse.size());
+        const std::int64_t inner = elementCount({ whole.shape.begin() + assembly.positionDim + 1, whole.shape.end() }).value_or(1);
+        for (auto& index : whole.indices) {
+            const std::int64_t position = index / inner % length;
+            index += (inverse[static_cast<std::size_t>(position)] - position) * inner;
         }
     }
     return whole;
@@ -184,7 +191,7 @@ std::optional<std::uint64_t> foldOf(const Assembly& assembly)
     if (const auto* record = assembly.soleRecord()) {
         return record->globalShape.empty() || record->globalShape == record->shape ? record->fold : std::nullopt;
     }
-    if (assembly.parts.size() != 1 || !isTiled(assembly) || assembly.weight != 1 || !assembly.order.empty()) {
+    if (assembly.parts.size() != 1 || !isTiled(assembly) || assembly.weight != 1 || !assembly.order.empty() || !assembly.positionOrder.empty()) {
         return std::nullopt;
     }
     std::uint64_t sum = 0;

@@ -92,6 +92,22 @@ bool isRowLed(const PartGrid& grid, const std::map<Cell, RowKeys>& rows)
     return perSample != 0;
 }
 
+/// The samples of each part of a row-led grid, if all have as many, and several entries of each; else 0.
+std::int64_t rowsPerPart(const PartGrid& grid, const std::map<Cell, RowKeys>& rows)
+{
+    std::int64_t out = 0;
+    for (const auto& row : grid) {
+        for (const auto& part : row) {
+            const auto own = rows.at({ part.rankIndex, part.micro }).rows;
+            if ((out != 0 && own != out) || own == part.record->shape[0]) {
+                return 0;
+            }
+            out = own;
+        }
+    }
+    return out;
+}
+
 /// Axes and the order of the columns that is row-major over them.
 struct Layout {
     std::vector<PartAxis> axes;
@@ -319,6 +335,7 @@ SideParts sideParts(const PairKey& key, const PartGrid& grid, const SideKnowledg
     SideParts out;
     out.grid = presentColumns(grid, out.incomplete);
     out.rowLed = isRowLed(out.grid, side.rows);
+    out.rows = out.rowLed ? rowsPerPart(out.grid, side.rows) : 0;
     out.sameRows = side.replicated;
     out.given = side.given != nullptr;
     out.positions = side.positions > 0 && isActivation(key.kind) && hasPositions(out.grid, side.rows) ? side.positions : 0;

@@ -54,6 +54,7 @@ struct SideParts {
     std::vector<PartAxis> axes; ///< outermost first; none if there is one part
     bool incomplete = false;    ///< a part was not recorded in some micro-step or on some rank
     bool rowLed = false;        ///< the leading dim of every part is its samples, each equally often
+    std::int64_t rows = 0;      ///< `rowLed`: samples of each part, if all have as many and several entries of each; else 0
     bool sameRows = false;      ///< along all axes of ranks
     bool given = false;         ///< the user said how: nothing else is tried
     std::int64_t positions = 0; ///< every part is brought to this length along dim 1; 0: as they are

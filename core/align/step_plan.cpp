@@ -147,6 +147,11 @@ std::string planText(const StepPlan& plan, bool rowsKnown, bool manyRanks, bool 
                 add(fmt::format("the ranks of the {} form {} groups that share their rows", which, groups.size()));
             }
         }
+        for (const auto& [which, split] : { std::pair("reference", rows.splitA), std::pair("candidate", rows.splitB) }) {
+            if (split) {
+                add(fmt::format("ranks of the {} that share rows split their positions{}", which, rows.positionOrder.empty() ? "" : ", in another order"));
+            }
+        }
         const auto& weights = plan.groups.front().weights;
         for (const auto& [which, side] : { std::pair("reference", &weights.a), std::pair("candidate", &weights.b) }) {
             if (weights.agreed && side->ranks == Reduction::Sum) {

@@ -181,9 +181,11 @@ template <class Archive> void fields(Archive& archive, JoinLevel& x)
 
 template <class Archive> void fields(Archive& archive, Assembly& x)
 {
-    auto& [rows, outer, ranks, micros, padLeft, dtype, dim, weight, order, samples, shape, positions] = x;
+    auto& [rows, outer, ranks, micros, padLeft, positionDim, dtype, dim, weight, order, samples, positionOrder, shape, positions] = x;
     PartGrid parts = rows.grid();
     archive(parts, outer, ranks, dim, micros, weight, order, samples, shape, positions, padLeft, dtype);
+    archive.appended(positionOrder);
+    archive.appended(positionDim);
     if constexpr (Archive::kReads) {
         rows = parts;
         bool sound = !parts.empty() && elementCount(shape).has_value() && dim >= 0 && (order.empty() || static_cast<std::int64_t>(order.size()) == samples);
@@ -195,6 +197,11 @@ template <class Archive> void fields(Archive& archive, Assembly& x)
         }
         if (!order.empty()) {
             sound = sound && !shape.empty() && shape[0] >= samples;
+        }
+        if (!positionOrder.empty()) {
+            const std::int64_t length = std::ssize(*positionOrder);
+            sound = sound && positionDim < shape.size() && shape[positionDim] == length
+                && std::all_of(positionOrder.begin(), positionOrder.end(), [&](std::int64_t i) { return i >= 0 && i < length; });
         }
         if (!sound) {
             archive.complain("the plan of a tensor contradicts itself");

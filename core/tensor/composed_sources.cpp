@@ -134,10 +134,11 @@ private:
 
 class RowMapSource final : public TensorSource {
 public:
-    RowMapSource(TensorSourcePtr source, std::vector<std::int64_t> order, std::int64_t rowsPerSample)
+    RowMapSource(TensorSourcePtr source, std::vector<std::int64_t> order, std::int64_t rowsPerSample, std::size_t dim)
         : m_source(std::move(source))
         , m_order(std::move(order))
         , m_rowsPerSample(rowsPerSample)
+        , m_dim(dim)
     {
     }
     DType dtype() const override { return m_source->dtype(); }
@@ -157,16 +158,21 @@ public:
             std::int64_t from, to, rows;
         };
         std::vector<Piece> pieces;
-        const std::int64_t begin = box.start[0];
-        for (std::int64_t row = begin; row < begin + box.extent[0];) {
+        const std::int64_t begin = box.start[m_dim], extent = box.extent[m_dim];
+        for (std::int64_t row = begin; row < begin + extent;) {
             const std::int64_t within = row % m_rowsPerSample;
-            const std::int64_t rows = std::min(m_rowsPerSample - within, begin + box.extent[0] - row);
+            const std::int64_t rows = std::min(m_rowsPerSample - within, begin + extent - row);
             pieces.push_back({m_order[static_cast<std::size_t>(row / m_rowsPerSample)] * m_rowsPerSample + within, row - begin, rows});
             row += rows;
         }
         std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) { return a.from < b.from; });
 
-        const std::size_t rowBytes = total / static_cast<std::size_t>(box.extent[0]);
+        // `dim` lies once in each of so many blocks.
+        std::size_t blocks = 1;
+        for (std::size_t d = 0; d < m_dim; ++d) {
+            blocks *= static_cast<std::size_t>(box.extent[d]);
+        }
+        const std::size_t blockBytes = total / blocks, rowBytes = blockBytes / static_cast<std::size_t>(extent);
         std::span<std::byte> to;
         for (std::size_t first = 0; first < pieces.size();) {
             std::size_t last = first + 1;
@@ -177,8 +183,8 @@ public:
                 end += pieces[last++].rows;
             }
             Box block = box;
-            block.start[0] = pieces[first].from;
-            block.extent[0] = end - pieces[first].from;
+            block.start[m_dim] = pieces[first].from;
+            block.extent[m_dim] = end - pieces[first].from;
             Bytes bytes = m_source->read(block, buffer.child(0));
             if (!bytes || (last - first == pieces.size() && inOrder))
                 return bytes; // all rows are neighbours in the source, in this order
@@ -188,10 +194,14 @@ public:
                     return tl::unexpected(std::move(taken.error()));
                 to = *taken;
             }
-            for (const std::byte* source = bytes->data(); first < last; ++first) {
+            const std::size_t fetched = bytes->size() / blocks;
+            for (std::size_t from = 0; first < last; ++first) {
                 const std::size_t size = static_cast<std::size_t>(pieces[first].rows) * rowBytes;
-                std::memcpy(to.data() + static_cast<std::size_t>(pieces[first].to) * rowBytes, source, size);
-                source += size;
+                const std::size_t at = static_cast<std::size_t>(pieces[first].to) * rowBytes;
+                for (std::size_t i = 0; i < blocks; ++i) {
+                    std::memcpy(to.data() + i * blockBytes + at, bytes->data() + i * fetched + from, size);
+                }
+                from += size;
             }
         }
         return to;
@@ -201,6 +211,7 @@ private:
     TensorSourcePtr m_source;
     std::vector<std::int64_t> m_order;
     std::int64_t m_rowsPerSample;
+    std::size_t m_dim;
 };
 
 /// sums[i] += weight * element i of `bytes`. The product and the sum are rounded to double each, in the order of the parts.
@@ -400,15 +411,15 @@ Result<TensorSourcePtr> concatSource(std::vector<TensorSourcePtr> parts, std::in
     return std::make_shared<ConcatSource>(std::move(parts), d, std::move(shape));
 }
 
-Result<TensorSourcePtr> rowMapSource(TensorSourcePtr source, std::vector<std::int64_t> order, std::int64_t rowsPerSample)
+Result<TensorSourcePtr> rowMapSource(TensorSourcePtr source, std::vector<std::int64_t> order, std::int64_t rowsPerSample, std::size_t dim)
 {
     if (!source)
         return fail(ErrorCode::Usage, "no tensor to reorder");
     const Shape& shape = source->shape();
-    if (shape.empty() || rowsPerSample <= 0 || shape[0] % rowsPerSample != 0
-        || shape[0] / rowsPerSample != static_cast<std::int64_t>(order.size())) {
-        return fail(ErrorCode::Usage,
-                    fmt::format("a tensor of shape {} does not have {} samples of {} rows", shapeText(shape), order.size(), rowsPerSample));
+    if (dim >= shape.size() || rowsPerSample <= 0 || shape[dim] % rowsPerSample != 0
+        || shape[dim] / rowsPerSample != static_cast<std::int64_t>(order.size())) {
+        return fail(ErrorCode::Usage, fmt::format("a tensor of shape {} does not have {} samples of {} rows along dimension {}", shapeText(shape),
+                                                  order.size(), rowsPerSample, dim));
     }
     std::vector<bool> seen(order.size(), false);
     for (const std::int64_t sample : order) {
@@ -419,7 +430,7 @@ Result<TensorSourcePtr> rowMapSource(TensorSourcePtr source, std::vector<std::in
         }
         seen[static_cast<std::size_t>(sample)] = true;
     }
-    return std::make_shared<RowMapSource>(std::move(source), std::move(order), rowsPerSample);
+    return std::make_shared<RowMapSource>(std::move(source), std::move(order), rowsPerSample, dim);
 }
 
 Result<TensorSourcePtr> weightedSumSource(std::vector<TensorSourcePtr> parts, std::vector<double> weights)

@@ -14,9 +14,9 @@ Result<TensorSourcePtr> memorySource(DType dtype, Shape shape, std::vector<std::
 /// Parts joined along `dim`; equal dtypes and equal sizes in every other dim, uneven pieces allowed.
 Result<TensorSourcePtr> concatSource(std::vector<TensorSourcePtr> parts, std::int64_t dim);
 
-/// Rows in another order: result row i (a block of `rowsPerSample` leading-dim entries) is block `order[i]` of the source. `order` must be
-/// a permutation of 0 .. shape[0]/rowsPerSample - 1.
-Result<TensorSourcePtr> rowMapSource(TensorSourcePtr source, std::vector<std::int64_t> order, std::int64_t rowsPerSample);
+/// Rows in another order: result row i (a block of `rowsPerSample` entries along `dim`) is block `order[i]` of the source. `order` must be
+/// a permutation of 0 .. shape[dim]/rowsPerSample - 1.
+Result<TensorSourcePtr> rowMapSource(TensorSourcePtr source, std::vector<std::int64_t> order, std::int64_t rowsPerSample, std::size_t dim = 0);
 
 /// sum_i weights[i] * parts[i], formed in double and rounded once: to float32 for float32 and narrower parts, to float64 for float64. Equal
 /// shapes; parts may differ in floating width (the widest decides). Refuses integers and bool.

@@ -64,13 +64,12 @@ std::int64_t rowsPerSample(const Assembly& assembly)
     return assembly.order.empty() || assembly.samples <= 0 || assembly.shape.empty() ? 1 : assembly.shape[0] / assembly.samples;
 }
 
-/// The same as they lie after reordering.
-std::vector<PartSpan> reordered(const Assembly& assembly, const std::vector<PartSpan>& spans)
+/// The same as they lie after blocks of `rows` were reordered; none if they are mixed too much.
+std::vector<PartSpan> reordered(const std::vector<std::int64_t>& order, std::int64_t rows, const std::vector<PartSpan>& spans)
 {
     std::vector<PartSpan> out;
-    const std::int64_t rows = rowsPerSample(assembly);
-    for (std::size_t i = 0; i < assembly.order.size(); ++i) {
-        const std::int64_t from = assembly.order[i] * rows, to = static_cast<std::int64_t>(i) * rows;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const std::int64_t from = order[i] * rows, to = static_cast<std::int64_t>(i) * rows;
         for (const auto& span : spans) {
             if (from < span.begin || from >= span.end) {
                 continue;
@@ -97,7 +96,10 @@ std::vector<PartAxis> partAxes(const Assembly& assembly)
     if ((joinsRanks(assembly) && assembly.dim == 0) || joinsMicros(assembly)) {
         auto spans = rowSpans(assembly);
         if (!assembly.order.empty()) {
-            spans = reordered(assembly, spans);
+            spans = reordered(*assembly.order, rowsPerSample(assembly), spans);
+        }
+        if (!assembly.positionOrder.empty() && assembly.positionDim == 0) {
+            spans = reordered(*assembly.positionOrder, 1, spans);
         }
         if (spans.size() > 1 && spans.size() <= kMostSpans) {
             axes.push_back({ 0, std::move(spans) });
@@ -111,7 +113,10 @@ std::vector<PartAxis> partAxes(const Assembly& assembly)
             axis.spans.push_back({ at, at + length, part.rank->rank, -1 });
             at += length;
         }
-        if (axis.spans.size() <= kMostSpans) {
+        if (!assembly.positionOrder.empty() && assembly.positionDim == axis.dim) {
+            axis.spans = reordered(*assembly.positionOrder, 1, axis.spans);
+        }
+        if (!axis.spans.empty() && axis.spans.size() <= kMostSpans) {
             axes.push_back(std::move(axis));
         }
     }
@@ -123,6 +128,12 @@ PartPlace placeOf(const Assembly& assembly, std::vector<std::int64_t> index)
     PartPlace place;
     if (assembly.parts.empty() || assembly.parts.front().empty()) {
         return place;
+    }
+    if (!assembly.positionOrder.empty() && assembly.positionDim < index.size()) {
+        auto& position = index[assembly.positionDim];
+        if (position < std::ssize(*assembly.positionOrder)) {
+            position = assembly.positionOrder[static_cast<std::size_t>(position)];
+        }
     }
     if (!assembly.order.empty() && !index.empty()) {
         const std::int64_t rows = rowsPerSample(assembly);

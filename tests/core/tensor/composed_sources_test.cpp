@@ -52,11 +52,11 @@ NaiveTensor naiveConcat(const std::vector<NaiveTensor>& parts, std::size_t dim)
     return whole;
 }
 
-NaiveTensor naiveRowMap(const NaiveTensor& tensor, const std::vector<std::int64_t>& order, std::int64_t rows)
+NaiveTensor naiveRowMap(const NaiveTensor& tensor, const std::vector<std::int64_t>& order, std::int64_t rows, std::size_t dim = 0)
 {
     NaiveTensor mapped{tensor.dtype, tensor.shape, {}};
     forEachIndex(tensor.shape, [&](std::vector<std::int64_t> index) {
-        index[0] = order[static_cast<std::size_t>(index[0] / rows)] * rows + index[0] % rows;
+        index[dim] = order[static_cast<std::size_t>(index[dim] / rows)] * rows + index[dim] % rows;
         const std::byte* element = tensor.at(index);
         mapped.bytes.insert(mapped.bytes.end(), element, element + tensor.item());
     });
@@ -132,19 +132,20 @@ TEST(ConcatSource, ByHand)
     EXPECT_EQ(valuesOf<float>(*concatSource({left, right}, 0).value()), (std::vector<float>{1, 3, 2, 4}));
 }
 
-TEST(RowMapSource, EveryBoxAndBlockSize)
+TEST(RowMapSource, EveryBoxBlockSizeAndDim)
 {
     Random random(25);
     for (int i = 0; i < 200; ++i) {
         const std::int64_t rows = pick(random, 1, 3);
         const std::int64_t samples = pick(random, 0, 5);
         Shape shape = randomShape(random, 0, 3, 0, 4);
-        shape.insert(shape.begin(), rows * samples);
+        const auto dim = static_cast<std::size_t>(pick(random, 0, std::ssize(shape)));
+        shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim), rows * samples);
         const NaiveTensor tensor = randomTensor(random, anyType(random), shape);
         const std::vector<std::int64_t> order = randomOrder(random, samples);
-        const auto source = rowMapSource(memory(tensor), order, rows);
+        const auto source = rowMapSource(memory(tensor), order, rows, dim);
         ASSERT_TRUE(source) << source.error().text();
-        expectSame(**source, naiveRowMap(tensor, order, rows), random);
+        expectSame(**source, naiveRowMap(tensor, order, rows, dim), random);
     }
 }
 
@@ -308,6 +309,7 @@ TEST(ComposedSources, FactoriesSayWhatDoesNotFit)
         {rowMapSource(scalar, {0}, 1), "[]"},
         {rowMapSource(f4, {0, 1}, 3), "2 samples of 3 rows"},
         {rowMapSource(f4, {0, 1}, 0), "0 rows"},
+        {rowMapSource(f4, {0, 1}, 2, 1), "along dimension 1"},
         {rowMapSource(f4, {0, 1, 2}, 1), "3 samples"},
         {rowMapSource(f4, {0, 1, 1, 3}, 1), "sample 1"},
         {rowMapSource(f4, {0, 1, 4, 3}, 1), "sample 4"},

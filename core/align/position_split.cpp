@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/align/position_split.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace forkpoint::align {
+
+namespace {
+
+using Tokens = std::span<const std::int64_t>;
+
+/// Rows of several cells, one after the other.
+struct Rows {
+    std::int64_t positions = 0;
+    std::vector<Tokens> rows;
+};
+
+const TokenMatrix* find(const RowKeys& keys, const std::string& name)
+{
+    const auto found = std::find_if(keys.tokens.begin(), keys.tokens.end(), [&](const TokenMatrix& m) { return m.name == name; });
+    return found == keys.tokens.end() ? nullptr : &*found;
+}
+
+/// The rows of this matrix in all `cells`; none if a cell lacks it, or has other positions.
+Rows rowsOf(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const std::string& name)
+{
+    Rows out;
+    for (const auto& cell : cells) {
+        const auto own = keys.find(cell);
+        const auto* matrix = own == keys.end() ? nullptr : find(own->second, name);
+        if (!matrix || (out.positions != 0 && matrix->positions != out.positions)) {
+            return {};
+        }
+        out.positions = matrix->positions;
+        const Tokens all = matrix->values;
+        for (std::size_t at = 0; at < all.size(); at += static_cast<std::size_t>(out.positions)) {
+            out.rows.push_back(all.subspan(at, static_cast<std::size_t>(out.positions)));
+        }
+    }
+    return out;
+}
+
+std::uint64_t hashOf(Tokens tokens) { return XXH3_64bits(tokens.data(), tokens.size_bytes()); }
+
+bool tellsRowsApart(const Rows& whole)
+{
+    std::set<std::uint64_t> seen;
+    return std::all_of(whole.rows.begin(), whole.rows.end(), [&](Tokens row) { return seen.insert(hashOf(row)).second; });
+}
+
+/// The rows of the whole cut into runs of positions, to look up which rows have a run at a place.
+class Runs {
+public:
+    Runs(const Rows& whole, std::size_t length)
+        : m_length(length)
+        , m_places(static_cast<std::size_t>(whole.positions) / length)
+    {
+        for (std::size_t row = 0; row < whole.rows.size(); ++row) {
+            std::set<std::uint64_t> own;
+            for (std::size_t place = 0; place < m_places.size(); ++place) {
+                const auto hash = hashOf(whole.rows[row].subspan(place * length, length));
+                m_places[place][hash].insert(row);
+                own.insert(hash);
+            }
+            m_tellPlaces = m_tellPlaces || own.size() == m_places.size();
+        }
+    }
+
+    bool tellPlaces() const { return m_tellPlaces; } ///< in some row no run is there twice: it is no mask
+
+    std::size_t length() const { return m_length; }
+    std::size_t places() const { return m_places.size(); }
+    const std::set<std::size_t>& rowsWith(Tokens run, std::size_t place) const
+    {
+        static const std::set<std::size_t> none;
+        const auto found = m_places[place].find(hashOf(run));
+        return found == m_places[place].end() ? none : found->second;
+    }
+
+private:
+    std::size_t m_length;
+    bool m_tellPlaces = false;
+    std::vector<std::map<std::uint64_t, std::set<std::size_t>>> m_places;
+};
+
+/// Where the rows of one rank lie in the whole.
+struct Found {
+    std::vector<std::size_t> rows;   ///< per row of the rank
+    std::vector<std::size_t> places; ///< per run of its positions
+};
+
+std::optional<Found> find(const Rows& part, const Runs& runs)
+{
+    std::vector<std::set<std::size_t>> possible(part.rows.size()); // rows of the whole that fit all runs so far
+    Found out;
+    std::set<std::size_t> taken;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(part.positions); at += runs.length()) {
+        bool found = false;
+        for (std::size_t place = 0; place < runs.places() && !found; ++place) {
+            std::vector<std::set<std::size_t>> left;
+            for (std::size_t row = 0; row < part.rows.size() && !taken.contains(place); ++row) {
+                const auto& fitting = runs.rowsWith(part.rows[row].subspan(at, runs.length()), place);
+                auto& own = left.emplace_back();
+                std::copy_if(fitting.begin(), fitting.end(), std::inserter(own, own.end()),
+                             [&](std::size_t r) { return at == 0 || possible[row].contains(r); });
+                if (own.empty()) {
+                    left.clear();
+                    break;
+                }
+            }
+            if (!left.empty()) {
+                found = true;
+                possible = std::move(left);
+                taken.insert(place);
+                out.places.push_back(place);
+            }
+        }
+        if (!found) {
+            return std::nullopt;
+        }
+    }
+    std::set<std::size_t> used;
+    for (const auto& rows : possible) {
+        const auto free = std::find_if(rows.begin(), rows.end(), [&](std::size_t row) { return !used.contains(row); });
+        if (free == rows.end()) {
+            return std::nullopt;
+        }
+        used.insert(*free);
+        out.rows.push_back(*free);
+    }
+    return out;
+}
+
+/// The order of positions, from the places of the parts in rank order; nullopt unless these are every place once.
+std::optional<std::vector<std::int64_t>> orderOf(const std::vector<std::vector<std::size_t>>& parts, std::size_t places, std::size_t length)
+{
+    std::vector<std::int64_t> order(places * length, -1);
+    std::int64_t next = 0;
+    for (const auto& part : parts) {
+        for (const auto place : part) {
+            for (std::size_t i = 0; i < length; ++i) {
+                auto& at = order[place * length + i];
+                if (at != -1) {
+                    return std::nullopt;
+                }
+                at = next++;
+            }
+        }
+    }
+    return static_cast<std::size_t>(next) == order.size() ? std::optional(std::move(order)) : std::nullopt;
+}
+
+std::optional<PositionSplit> splitOf(const Rows& whole, const std::map<Cell, RowKeys>& parts, const std::map<std::size_t, std::vector<Cell>>& byRank,
+                                     const std::string& name, std::size_t length)
+{
+    const Runs runs(whole, length);
+    if (!runs.tellPlaces()) {
+        return std::nullopt;
+    }
+    PositionSplit out;
+    std::map<std::vector<std::size_t>, std::vector<std::vector<std::size_t>>> groups; // by the rows that ranks hold: their places, each once
+    for (const auto& [rank, cells] : byRank) {
+        const auto part = rowsOf(parts, cells, name);
+        const auto own = part.positions > 0 && part.positions % static_cast<std::int64_t>(length) == 0 ? find(part, runs) : std::nullopt;
+        if (!own) {
+            return std::nullopt;
+        }
+        auto& places = groups[own->rows];
+        if (std::find(places.begin(), places.end(), own->places) == places.end()) {
+            places.push_back(own->places);
+        }
+        std::size_t row = 0;
+        for (const auto& cell : cells) {
+            for (std::int64_t i = 0; i < parts.at(cell).rows; ++i) {
+                out.rows[cell].content.push_back({ own->rows[row++], 0 });
+            }
+        }
+    }
+    for (const auto& [rows, places] : groups) {
+        auto order = orderOf(places, runs.places(), length);
+        if (!order || (!out.order.empty() && out.order != *order)) {
+            return std::nullopt;
+        }
+        out.order = std::move(*order);
+    }
+    return out;
+}
+
+/// How long the runs may be that `part` is cut into: the whole part, then 1/2, 1/4 and 1/8 of it. Single tokens repeat too much to know them by.
+std::vector<std::size_t> runLengths(std::int64_t part, std::int64_t whole)
+{
+    std::vector<std::size_t> out;
+    for (std::int64_t runs = 1; runs <= 8; runs *= 2) {
+        const std::int64_t length = part / runs;
+        if (part % runs == 0 && whole % length == 0 && (length > 1 || runs == 1)) {
+            out.push_back(static_cast<std::size_t>(length));
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+std::optional<PositionSplit> positionSplit(const std::map<Cell, RowKeys>& whole, const std::vector<Cell>& wholeCells,
+                                           const std::map<Cell, RowKeys>& parts, const std::vector<Cell>& partCells)
+{
+    std::map<std::size_t, std::vector<Cell>> byRank;
+    for (const auto& cell : partCells) {
+        byRank[cell.rank].push_back(cell);
+    }
+    const auto first = wholeCells.empty() ? whole.end() : whole.find(wholeCells.front());
+    if (byRank.size() < 2 || first == whole.end()) {
+        return std::nullopt;
+    }
+    for (const auto& matrix : first->second.tokens) {
+        const auto rows = rowsOf(whole, wholeCells, matrix.name), part = rowsOf(parts, byRank.begin()->second, matrix.name);
+        if (rows.positions == 0 || part.positions == 0 || part.positions >= rows.positions || !tellsRowsApart(rows)) {
+            continue;
+        }
+        for (const auto length : runLengths(part.positions, rows.positions)) {
+            if (auto split = splitOf(rows, parts, byRank, matrix.name, length)) {
+                return split;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace forkpoint::align

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/align/rows.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+// Context and sequence parallelism that a script does by itself: every rank computes some of the positions of its rows, and nothing declares which. It
+// is read off the tokens, of which the other side has whole rows.
+namespace forkpoint::align {
+
+/// Which part of the whole's rows the ranks of the other side hold.
+struct PositionSplit {
+    std::map<Cell, RowKeys> rows;    ///< of every cell with a part the `content`, for each of its rows {number of the row in the whole, 0}
+    std::vector<std::int64_t> order; ///< position i of the whole is position order[i] of the parts joined in rank order; never empty
+};
+
+/// Finds the split by the first matrix of tokens that both sides have and that tells rows apart; nullopt if no rank has fewer positions than the
+/// whole, or if their parts do not make it up. A part may be several runs of positions (the zigzag that balances causal attention), each 1/2, 1/4 or
+/// 1/8 of it long. All ranks that share rows must split them alike. `wholeCells`, `partCells` as in relateRows.
+std::optional<PositionSplit> positionSplit(const std::map<Cell, RowKeys>& whole, const std::vector<Cell>& wholeCells,
+                                           const std::map<Cell, RowKeys>& parts, const std::vector<Cell>& partCells);
+
+} // namespace forkpoint::align
