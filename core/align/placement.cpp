@@ -228,13 +228,15 @@ std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, co
             }
         }
     }
-    if (parts.rowLed && parts.axes.size() > 1) {
+    if (mayBePositions(parts)) {
         std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.cost < y.cost; });
     } else {
         std::erase_if(all, [&](const Candidate& c) { return c.cost > cheapest.at(c.shape); });
     }
     return all;
 }
+
+bool mayBePositions(const SideParts& parts) { return parts.rowLed && parts.axes.size() > 1; }
 
 std::optional<Shape> joinedShape(const SideParts& parts, const std::vector<Way>& ways) { return joinedRow(parts.grid.front(), parts, ways); }
 

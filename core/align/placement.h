@@ -22,8 +22,11 @@ struct Candidate {
 };
 
 /// Every shape that the parts can make up, each in the most natural way; with several ways of equal nature and shape all of them. Where what looks like
-/// rows may be positions (a leading dim that is a multiple of the rows, and ranks of which only some share rows), the less natural ways, too, after them.
+/// rows may be positions the less natural ways, too, after them.
 std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, const SideWeights& weights);
+
+/// What looks like rows may be positions: ranks lie along several axes, and which of these deal rows is what decides.
+bool mayBePositions(const SideParts& parts);
 
 /// Shape of the parts of the first micro-step, joined along the axes; nullopt if they do not fit.
 std::optional<Shape> joinedShape(const SideParts& parts, const std::vector<Way>& ways);

@@ -3,6 +3,7 @@
 #include "core/align/position_split.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <span>
 #define XXH_INLINE_ALL
@@ -191,6 +192,26 @@ std::optional<PositionSplit> splitOf(const Rows& whole, const std::map<Cell, Row
     return out;
 }
 
+/// Matrices of as many rows, the columns of one after those of another.
+TokenMatrix sideBySide(const std::vector<const TokenMatrix*>& parts, std::int64_t rows)
+{
+    if (parts.size() == 1) {
+        return *parts.front();
+    }
+    TokenMatrix out;
+    for (const auto* part : parts) {
+        out.name = part->name;
+        out.positions += part->positions;
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+        for (const auto* part : parts) {
+            const auto begin = part->values.begin() + static_cast<std::ptrdiff_t>(row * part->positions);
+            out.values.insert(out.values.end(), begin, begin + static_cast<std::ptrdiff_t>(part->positions));
+        }
+    }
+    return out;
+}
+
 /// How long the runs may be that `part` is cut into: the whole part, then 1/2, 1/4 and 1/8 of it. Single tokens repeat too much to know them by.
 std::vector<std::size_t> runLengths(std::int64_t part, std::int64_t whole)
 {
@@ -229,6 +250,54 @@ std::optional<PositionSplit> positionSplit(const std::map<Cell, RowKeys>& whole,
         }
     }
     return std::nullopt;
+}
+
+JoinedTokens joinedTokens(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const std::vector<std::size_t>& groups)
+{
+    JoinedTokens out;
+    std::map<std::pair<std::size_t, std::int32_t>, std::vector<Cell>> shared; // by group and micro-step, ranks ascending
+    for (const auto& cell : cells) {
+        if (keys.contains(cell)) {
+            shared[{ groups[cell.rank], cell.micro }].push_back(cell);
+        }
+    }
+    for (const auto& [group, members] : shared) {
+        const auto& first = keys.at(members.front());
+        auto& own = out.keys[members.front()];
+        own.rows = first.rows;
+        auto matrices = first.tokens; // a module that was given fewer positions than another says where the model split them
+        std::stable_sort(matrices.begin(), matrices.end(), [](const auto& x, const auto& y) { return x.positions < y.positions; });
+        for (const auto& matrix : matrices) {
+            std::vector<const TokenMatrix*> parts; // each once: ranks of tensor parallelism hold the same
+            for (const auto& member : members) {
+                const auto* part = find(keys.at(member), matrix.name);
+                const bool fits = part && part->values.size() / static_cast<std::size_t>(part->positions) == static_cast<std::size_t>(own.rows);
+                if (fits && std::none_of(parts.begin(), parts.end(), [&](const TokenMatrix* p) { return p->values == part->values; })) {
+                    parts.push_back(part);
+                }
+            }
+            out.split = out.split || parts.size() > 1;
+            own.tokens.push_back(sideBySide(parts, own.rows));
+        }
+    }
+    return out;
+}
+
+bool haveSameTokens(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b, const std::vector<Cell>& cellsB)
+{
+    const auto first = cellsA.empty() ? a.end() : a.find(cellsA.front());
+    if (first == a.end()) {
+        return true;
+    }
+    const auto hashes = [](const Rows& rows) {
+        std::multiset<std::uint64_t> out;
+        std::transform(rows.rows.begin(), rows.rows.end(), std::inserter(out, out.end()), hashOf);
+        return out;
+    };
+    return std::all_of(first->second.tokens.begin(), first->second.tokens.end(), [&](const TokenMatrix& matrix) {
+        const auto ofA = rowsOf(a, cellsA, matrix.name), ofB = rowsOf(b, cellsB, matrix.name);
+        return ofA.positions != ofB.positions || ofA.rows.size() != ofB.rows.size() || hashes(ofA) == hashes(ofB);
+    });
 }
 
 } // namespace forkpoint::align

@@ -24,4 +24,14 @@ struct PositionSplit {
 std::optional<PositionSplit> positionSplit(const std::map<Cell, RowKeys>& whole, const std::vector<Cell>& wholeCells,
                                            const std::map<Cell, RowKeys>& parts, const std::vector<Cell>& partCells);
 
+/// The tokens of ranks that share rows, the parts of each rank joined in rank order: keys of the first rank of each group. `groups`: per rank index.
+struct JoinedTokens {
+    std::map<Cell, RowKeys> keys; ///< nothing but the tokens
+    bool split = false;           ///< some ranks that share rows have other tokens of them
+};
+JoinedTokens joinedTokens(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const std::vector<std::size_t>& groups);
+
+/// False if a matrix of tokens that both sides have, with as many rows and positions, does not have the same rows.
+bool haveSameTokens(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b, const std::vector<Cell>& cellsB);
+
 } // namespace forkpoint::align

@@ -24,6 +24,7 @@ namespace forkpoint::align {
 namespace {
 
 constexpr std::size_t kProbes = 64;     ///< elements read to tell two ways apart
+constexpr std::size_t kMostLanes = 8;   ///< that are looked at to tell
 constexpr std::size_t kMostTrials = 16; ///< ways that are tried
 constexpr double kFits = 1e-3;          ///< apart by no more, relative to their size, the natural way is not doubted
 constexpr double kBetter = 10;          ///< so many times closer is what replaces it
@@ -183,8 +184,8 @@ using Choice = std::pair<Candidate, Candidate>;
 
 int costOf(const Choice& choice) { return choice.first.cost + choice.second.cost; }
 
-/// The combinations that give both sides one shape, the cheapest first. Of the less natural ones only those of the cheapest's shape.
-std::vector<Choice> fitting(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB)
+/// The combinations that give both sides one shape, the cheapest first, or only these.
+std::vector<Choice> fitting(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB, bool onlyCheapest)
 {
     std::vector<Choice> all;
     for (const auto& a : ofA) {
@@ -195,10 +196,8 @@ std::vector<Choice> fitting(const std::vector<Candidate>& ofA, const std::vector
         }
     }
     std::stable_sort(all.begin(), all.end(), [](const Choice& x, const Choice& y) { return costOf(x) < costOf(y); });
-    if (!all.empty()) {
-        const auto shape = all.front().first.shape;
-        const int least = costOf(all.front());
-        std::erase_if(all, [&](const Choice& c) { return costOf(c) > least && c.first.shape != shape; });
+    if (onlyCheapest && !all.empty()) {
+        std::erase_if(all, [least = costOf(all.front())](const Choice& c) { return costOf(c) > least; });
     }
     if (all.size() > kMostTrials) {
         all.resize(kMostTrials);
@@ -326,6 +325,8 @@ struct Joining {
         return plan;
     }
 
+    std::size_t lanes(const Choice& choice) const { return std::max(laneCount(a, choice.first), laneCount(b, choice.second)); }
+
     Lane laneOf(const Choice& choice, const JoinPlan& plan, std::size_t number) const
     {
         Lane lane;
@@ -374,7 +375,12 @@ bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bu
     const auto closest = [&](std::size_t begin, std::size_t end) {
         Best best;
         for (std::size_t i = begin; i < end; ++i) {
-            const auto apart = distance(bundleA, bundleB, pair.laneOf(choices[i], pair.planOf(choices[i], pair.group.weights), 0));
+            const auto plan = pair.planOf(choices[i], pair.group.weights);
+            std::optional<double> apart; // of the replicas the worst
+            for (std::size_t lane = 0; lane < std::min(pair.lanes(choices[i]), kMostLanes); ++lane) {
+                const auto own = distance(bundleA, bundleB, pair.laneOf(choices[i], plan, lane));
+                apart = own ? std::max(apart.value_or(0), *own) : apart;
+            }
             if (apart && *apart < best.apart) {
                 best = { *apart, i };
             }
@@ -438,7 +444,8 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         }
     }
     const auto candidatesA = candidates(key, a, group.weights.a), candidatesB = candidates(key, b, group.weights.b);
-    auto choices = fitting(candidatesA, candidatesB);
+    const bool bothSplit = group.rows.splitA && group.rows.splitB; // parts of equal shape, but maybe of other positions
+    auto choices = fitting(candidatesA, candidatesB, !mayBePositions(a) && !mayBePositions(b) && !bothSplit);
     if (choices.empty()) {
         if (auto padded = paddedChoice(candidatesA, a, candidatesB, b)) {
             choices.push_back(std::move(*padded));
@@ -487,7 +494,7 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
     }
     const auto plan = joining.planOf(best, weights);
     std::set<DigestPair> seen;
-    for (std::size_t number = 0; number < std::max(laneCount(a, best.first), laneCount(b, best.second)); ++number) {
+    for (std::size_t number = 0; number < joining.lanes(best); ++number) {
         Lane lane = joining.laneOf(best, plan, number);
         const auto digestsA = digests(lane.a), digestsB = digests(lane.b);
         if (digestsA && digestsB && digestsA->size() == 1 && digestsA == digestsB) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/rows.h"
 
-#include "core/align/names.h"
 #include "core/align/position_split.h"
 #include "core/align/positions.h"
 #include "core/base/permutation.h"
@@ -24,130 +23,6 @@ namespace {
 using bundle::Kind;
 using bundle::Phase;
 using bundle::TensorRecord;
-
-RowKey hashOf(std::span<const std::byte> bytes, RowKey seed)
-{
-    const auto h = XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed[0] ^ (seed[1] * 0x9E3779B97F4A7C15ull));
-    return { h.low64, h.high64 };
-}
-
-constexpr std::size_t kMostMatrices = 8; ///< of tokens, in a cell
-
-/// The tensors that say which samples a cell holds, and where in them its positions are.
-struct CellTensors {
-    std::vector<const TensorRecord*> batch;
-    std::vector<const TensorRecord*> tokens;
-};
-
-bool mayBeTokens(const TensorRecord& record)
-{
-    return record.shape.size() == 2 && (record.dtype == DType::Int64 || record.dtype == DType::Int32);
-}
-
-std::map<Cell, CellTensors> sampleTensors(const Side& side, const StepRecords& records)
-{
-    std::map<Cell, std::vector<const TensorRecord*>> batches, inputs, tokens;
-    for (std::size_t r = 0; r < side.ranks.size(); ++r) {
-        for (const auto number : records[r]) {
-            const auto& record = side.ranks[r]->tensors[number];
-            if (record.recompute || record.level != bundle::Level::Module) {
-                continue;
-            }
-            const Cell cell { r, record.micro };
-            const bool isBatch = record.phase == Phase::Data && record.kind == Kind::Batch;
-            const bool isInput = record.phase == Phase::Forward && record.kind == Kind::Input && record.call == 0;
-            if (isBatch) {
-                batches[cell].push_back(&record);
-            } else if (isInput && isRoot(record.module)) {
-                inputs[cell].push_back(&record);
-            }
-            if ((isBatch || isInput) && mayBeTokens(record)) {
-                tokens[cell].push_back(&record);
-            }
-        }
-    }
-    std::map<Cell, CellTensors> out;
-    for (auto& [cell, tensors] : batches.empty() ? inputs : batches) {
-        out[cell] = { std::move(tensors), std::move(tokens[cell]) };
-    }
-    return out;
-}
-
-TokenMatrix matrixOf(const TensorRecord& record, std::span<const std::byte> bytes)
-{
-    TokenMatrix out { fmt::format("{}/{}/{}", name(record.phase), normalisedPath(record.module), record.slot), record.shape[1], {} };
-    const std::size_t item = itemSize(record.dtype);
-    for (std::size_t at = 0; at < bytes.size(); at += item) {
-        if (record.dtype == DType::Int64) {
-            std::memcpy(&out.values.emplace_back(), bytes.data() + at, item);
-        } else {
-            std::int32_t value = 0;
-            std::memcpy(&value, bytes.data() + at, item);
-            out.values.push_back(value);
-        }
-    }
-    return out;
-}
-
-RowKeys keysOfCell(const Side& side, const Cell& cell, const CellTensors& cellTensors)
-{
-    RowKeys keys;
-    const auto& tensors = cellTensors.batch;
-    for (const auto* t : tensors) {
-        if (!t->shape.empty() && t->shape[0] > 0) {
-            keys.rows = t->shape[0];
-            break;
-        }
-    }
-    if (keys.rows == 0) {
-        return keys;
-    }
-    std::vector<RowKey> content; // made once bytes have proved that there are so many rows: a shape is only a claim
-    bool complete = true;
-    std::vector<BatchTensor> read; // what has positions, to find padding in
-    ReadBuffer buffer;
-    for (const auto* t : tensors) {
-        if (t->shape.empty() || t->shape[0] != keys.rows) {
-            continue; // one value for the whole batch says nothing of its rows
-        }
-        if (std::ssize(t->sampleIds) == keys.rows && keys.ids.empty()) {
-            for (const auto id : t->sampleIds) {
-                keys.ids.push_back({ static_cast<std::uint64_t>(id), 0 });
-            }
-        }
-        auto& own = keys.bySlot.emplace_back(); // stays empty if unreadable, so that the n-th is the n-th on both sides
-        const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
-        const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error());
-        const std::size_t stride = bytes ? bytes->size() / static_cast<std::size_t>(keys.rows) : 0;
-        if (stride == 0) {
-            complete = complete && bytes.has_value();
-            continue;
-        }
-        if (t->shape.size() >= 2) {
-            read.push_back({ t, { bytes->begin(), bytes->end() } });
-        }
-        content.resize(static_cast<std::size_t>(keys.rows), RowKey { 0, 0 });
-        for (std::size_t row = 0; row < content.size(); ++row) {
-            const auto part = bytes->subspan(row * stride, stride);
-            own.push_back(hashOf(part, { 0, 0 }));
-            content[row] = hashOf(part, content[row]);
-        }
-    }
-    if (complete && !content.empty()) {
-        keys.content = std::move(content);
-        findPadding(keys, read);
-    }
-    for (const auto* t : cellTensors.tokens) {
-        if (t->shape[0] != keys.rows || t->shape[1] == 0 || keys.tokens.size() == kMostMatrices) {
-            continue;
-        }
-        const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
-        if (const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error())) {
-            keys.tokens.push_back(matrixOf(*t, *bytes));
-        }
-    }
-    return keys;
-}
 
 using Selector = std::function<const std::vector<RowKey>*(const RowKeys&)>;
 
@@ -224,17 +99,19 @@ std::vector<Cell> representatives(const std::vector<Cell>& cells, const std::vec
     return out;
 }
 
-/// The cells whose rows count: of ranks that all hold the same (`same`) or do so in groups, one each.
-std::vector<Cell> countedOnce(const std::vector<Cell>& cells, bool same, const std::vector<std::size_t>& sharers)
+/// Per rank index the number of the group whose rows count once: of ranks that all hold the same (`same`) or do so in groups; else each for itself.
+std::vector<std::size_t> groupsOf(const std::vector<Cell>& cells, bool same, const std::vector<std::size_t>& sharers)
 {
-    if (!same && sharers.empty()) {
-        return cells;
+    if (!same && !sharers.empty()) {
+        return sharers;
     }
-    std::size_t ranks = 0;
+    std::vector<std::size_t> out;
     for (const auto& cell : cells) {
-        ranks = std::max(ranks, cell.rank + 1);
+        while (out.size() <= cell.rank) {
+            out.push_back(same ? 0 : out.size());
+        }
     }
-    return representatives(cells, same ? std::vector<std::size_t>(ranks, 0) : sharers);
+    return out;
 }
 
 /// order with a[i] == b[order[i]], duplicates taken in turn; nullopt if the multisets differ.
@@ -296,16 +173,34 @@ std::int64_t rowCount(const std::map<Cell, RowKeys>& keys, const std::vector<Cel
     return rows;
 }
 
-} // namespace
-
-std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records)
+/// Looks for ranks of either side that split positions. Where no rows were matched, `match` is given those that their tokens are of.
+void findSplit(RowRelation& relation, const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b,
+               const std::vector<Cell>& cellsB, const std::function<bool(const std::map<Cell, RowKeys>&, const std::map<Cell, RowKeys>&)>& match)
 {
-    std::map<Cell, RowKeys> out;
-    for (const auto& [cell, tensors] : sampleTensors(side, records)) {
-        out.emplace(cell, keysOfCell(side, cell, tensors));
+    const auto groupsA = groupsOf(cellsA, relation.replicatedA, relation.sharersA), groupsB = groupsOf(cellsB, relation.replicatedB, relation.sharersB);
+    const auto wholeA = joinedTokens(a, cellsA, groupsA), wholeB = joinedTokens(b, cellsB, groupsB);
+    for (const bool ofB : { true, false }) {
+        const auto split = ofB ? positionSplit(wholeA.keys, representatives(cellsA, groupsA), b, cellsB)
+                               : positionSplit(wholeB.keys, representatives(cellsB, groupsB), a, cellsA);
+        if (!split) {
+            continue;
+        }
+        if (!relation.matched) {
+            if (!(ofB ? match(numbered(a, cellsA), split->rows) : match(split->rows, numbered(b, cellsB)))) {
+                continue;
+            }
+            relation.by = "their tokens";
+        }
+        relation.splitA = !ofB || wholeA.split;
+        relation.splitB = ofB || wholeB.split;
+        if (!isIdentity(split->order)) {
+            relation.positionOrder = ofB ? split->order : inverseOf(split->order);
+        }
+        return;
     }
-    return out;
 }
+
+} // namespace
 
 RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b,
                        const std::vector<Cell>& cellsB)
@@ -351,8 +246,13 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
     };
     const auto match = [&](const std::map<Cell, RowKeys>& rowsA, const std::map<Cell, RowKeys>& rowsB, const Selector& select, bool byId) {
         auto ofA = ways(rowsA, cellsA, select, byId), ofB = ways(rowsB, cellsB, select, byId);
+        const auto isShared = [](const Held& held) { return held.how != Hold::Own; };
+        const bool bothShare = std::any_of(ofA.begin(), ofA.end(), isShared) && std::any_of(ofB.begin(), ofB.end(), isShared);
         for (auto& heldA : ofA) {
             for (auto& heldB : ofB) {
+                if (bothShare && !(isShared(heldA) && isShared(heldB))) {
+                    continue; // rows that the ranks of both sides hold several times are not so many rows
+                }
                 if (auto order = matching(heldA.rows, heldB.rows)) {
                     relation.matched = true;
                     relation.replicatedA = heldA.how == Hold::Same;
@@ -372,31 +272,15 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
     for (const auto& [by, select] : notions) {
         if (match(a, b, select, by == "sample id")) {
             relation.by = by;
-            relation.positions = commonPositions(a, countedOnce(cellsA, relation.replicatedA, relation.sharersA), b,
-                                                 countedOnce(cellsB, relation.replicatedB, relation.sharersB), relation.order);
+            relation.positions = commonPositions(a, representatives(cellsA, groupsOf(cellsA, relation.replicatedA, relation.sharersA)), b,
+                                                 representatives(cellsB, groupsOf(cellsB, relation.replicatedB, relation.sharersB)), relation.order);
             break;
         }
     }
     if (relation.positions.length == 0) {
-        for (const bool ofB : { true, false }) {
-            const auto split = ofB ? positionSplit(a, cellsA, b, cellsB) : positionSplit(b, cellsB, a, cellsA);
-            if (!split) {
-                continue;
-            }
-            if (!relation.matched) {
-                const auto rowsA = ofB ? numbered(a, cellsA) : split->rows, rowsB = ofB ? split->rows : numbered(b, cellsB);
-                if (!match(rowsA, rowsB, content, false)) {
-                    continue;
-                }
-                relation.by = "their tokens";
-            }
-            (ofB ? relation.splitB : relation.splitA) = true;
-            if (!isIdentity(split->order)) {
-                relation.positionOrder = ofB ? split->order : inverseOf(split->order);
-            }
-            break;
-        }
+        findSplit(relation, a, cellsA, b, cellsB, [&](const auto& rowsA, const auto& rowsB) { return match(rowsA, rowsB, content, false); });
     }
+    relation.tokensDiffer = relation.matched && !relation.splitA && !relation.splitB && !haveSameTokens(a, cellsA, b, cellsB);
     if (relation.matched) {
         return relation;
     }

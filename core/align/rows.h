@@ -42,7 +42,8 @@ struct RowKeys {
     std::vector<TokenMatrix> tokens;      ///< by which a part of the positions is known, in the order in which they were recorded
 };
 
-/// Row keys of every cell of a step, from its batch records, else from the root's inputs. `records`: those of the step.
+/// Row keys of every cell of a step, from its batch records, else from the root's inputs; also from these where the script gives all ranks one batch
+/// and takes from it other rows on each. `records`: those of the step.
 std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records);
 
 /// Where the cells of the two sides are padded to other lengths: what all of them have, and keep.
@@ -65,6 +66,7 @@ struct RowRelation {
     std::string by;                  ///< "content", "sample id", "batch tensor 1"; empty if not matched
     Positions positions;             ///< rows of other lengths
     bool splitA = false, splitB = false; ///< ranks of the side that share rows hold some of their positions each
+    bool tokensDiffer = false;       ///< the batches are the same rows, but what the modules were given of them is not
     /// `splitA` or `splitB`: position i of A is position positionOrder[i] of B, the parts of ranks joined in rank order; empty: the same order.
     bundle::SharedValue<std::vector<std::int64_t>> positionOrder;
 };

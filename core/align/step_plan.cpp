@@ -73,6 +73,11 @@ bool allMatched(const std::vector<CellGroup>& groups)
     return std::all_of(groups.begin(), groups.end(), [](const CellGroup& g) { return g.rows.matched; });
 }
 
+bool allSplit(const std::vector<CellGroup>& groups)
+{
+    return std::all_of(groups.begin(), groups.end(), [](const CellGroup& g) { return g.rows.splitA || g.rows.splitB; });
+}
+
 RankMesh meshFor(const PlanSide& side, const std::vector<std::size_t>& ranks, const std::vector<std::size_t>& sharers)
 {
     if (ranks.size() < 2) {
@@ -211,19 +216,21 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
 
     StepPlan plan;
     plan.step = stepA;
-    bool found = false;
+    bool found = false, tokensDiffer = false; // that the sides hold the same rows, but no module was given the same of them, may be for want of joining
     for (const bool byRank : { true, false }) { // finest first
         for (const bool byMicro : { true, false }) {
-            if (found || (byRank && !worlds) || (byMicro && !micros)) {
+            if ((found && !tokensDiffer) || (byRank && !worlds) || (byMicro && !micros)) {
                 continue;
             }
             auto groups = grouped(byRank ? rankWise : rankJoined, byMicro ? microWise : microJoined, cellsA, cellsB);
-            if (allMatched(groups)) {
-                plan.groups = std::move(groups);
-                plan.rankByRank = byRank;
-                plan.microByMicro = byMicro;
-                found = true;
+            if (!allMatched(groups) || (found && !allSplit(groups))) {
+                continue;
             }
+            tokensDiffer = std::any_of(groups.begin(), groups.end(), [](const CellGroup& g) { return g.rows.tokensDiffer; });
+            plan.groups = std::move(groups);
+            plan.rankByRank = byRank;
+            plan.microByMicro = byMicro;
+            found = true;
         }
     }
     if (!found) {

@@ -226,8 +226,50 @@ TEST_P(SplitRuns, AreComparedWhole)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Orders, SplitRuns, ::testing::Combine(::testing::Bool(), ::testing::Bool()), [](const auto& info) {
-    return std::string(std::get<0>(info.param) ? "Zigzag" : "Contiguous") + (std::get<1>(info.param) ? "BatchWhole" : "BatchInParts");
+TEST_P(SplitRuns, AreComparedWithRanksThatSplitOtherwise)
+{
+    // Four ranks that split the positions of all rows in quarters, from last to first.
+    RecordedRun other("c", 4);
+    const auto ids = tokens(kRows, kPositions);
+    const Order all { 0, 1, 2, 3, 4, 5, 6, 7 }, allRows { 0, 1, 2, 3 };
+    for (int rank = 0; rank < 4; ++rank) {
+        other.rank(rank).batch(i64({ kRows, kPositions }, ids));
+        record(other.rank(rank), ids, allRows, { 6 - 2 * rank, 7 - 2 * rank }, 4);
+        other.rank(rank).loss(1.5f + static_cast<float>(rank)).grad("fc.weight", f32({ 1 }, { 2 + 2 * static_cast<float>(rank) }));
+    }
+    if (!std::get<1>(GetParam())) {
+        return; // neither side has whole rows: nothing says which positions are which
+    }
+    const auto alignment = aligned(m_b.side(), other.side());
+    EXPECT_FALSE(alignment.steps.front().rankByRank);
+    for (const auto& pair : alignment.pairs) {
+        EXPECT_EQ(pair.status, PairStatus::Matched) << pair.id << ": " << *pair.note;
+        for (const auto& lane : pair.lanes) {
+            EXPECT_EQ(bytesOf(alignment.a, lane.a), bytesOf(alignment.b, lane.b)) << pair.id << ": " << *pair.assembly;
+        }
+    }
+}
+
+/// A script that gives every rank the whole batch, and takes every second row of it.
+TEST(RowsOfItsOwn, AreThoseThatTheModelIsGiven)
+{
+    const auto ids = tokens(4, 3);
+    RecordedRun a("a"), b("b", 2);
+    a.rank().batch(i64({ 4, 3 }, ids)).input("", i64({ 4, 3 }, ids)).output("fc", f32({ 4, 1 }, { 0, 1, 2, 3 })).loss(2);
+    for (const std::int64_t rank : { 0, 1 }) {
+        auto& scribe = b.rank(static_cast<int>(rank));
+        scribe.batch(i64({ 4, 3 }, ids)).input("", i64({ 2, 3 }, cut(ids, 3, { rank, rank + 2 }, { 0, 1, 2 })));
+        scribe.output("fc", f32({ 2, 1 }, asFloats({ rank, rank + 2 }))).loss(1 + 2 * static_cast<float>(rank));
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    for (const auto& pair : alignment.pairs) {
+        ASSERT_EQ(pair.status, PairStatus::Matched) << pair.id << ": " << *pair.note;
+        EXPECT_EQ(bytesOf(alignment.a, pair.lanes.front().a), bytesOf(alignment.b, pair.lanes.front().b)) << pair.id << ": " << *pair.assembly;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, SplitRuns, ::testing::Combine(::testing::Bool(), ::testing::Bool()), [](const auto& parameters) {
+    return std::string(std::get<0>(parameters.param) ? "Zigzag" : "Contiguous") + (std::get<1>(parameters.param) ? "BatchWhole" : "BatchInParts");
 });
 
 } // namespace
