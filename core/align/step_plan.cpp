@@ -118,21 +118,30 @@ bool knowsRows(const std::map<Cell, RowKeys>& rows)
     });
 }
 
-std::string planText(const StepPlan& plan, bool rowsKnown, bool manyRanks, bool ranksMissing, bool manyMicros, bool lossesRecorded)
+/// What the text of a plan depends on besides the plan.
+struct Circumstances {
+    bool rowsKnown = false;      ///< something tells rows apart on both sides
+    bool manyRanks = false;      ///< on either side
+    bool ranksMissing = false;   ///< some rank has no counterpart
+    bool manyMicros = false;     ///< on either side
+    bool lossesRecorded = false; ///< on both sides
+};
+
+std::string planText(const StepPlan& plan, const Circumstances& given)
 {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-    if (manyRanks) {
-        add(!plan.rankByRank ? "all ranks joined" : ranksMissing ? "rank by rank, as far as both sides have them" : "rank by rank");
+    if (given.manyRanks) {
+        add(!plan.rankByRank ? "all ranks joined" : given.ranksMissing ? "rank by rank, as far as both sides have them" : "rank by rank");
     }
-    if (manyMicros) {
+    if (given.manyMicros) {
         add(plan.microByMicro ? "micro-step by micro-step" : "micro-steps joined");
     }
     if (!plan.groups.empty()) {
         const auto& rows = plan.groups.front().rows;
         if (rows.rowsA == 0 || rows.rowsB == 0) {
             add("no batch was recorded to match rows by");
-        } else if (!rowsKnown) {
+        } else if (!given.rowsKnown) {
             add("rows are taken as they stand: no values of a batch were recorded on both sides to match them by");
         } else if (!allMatched(plan.groups)) {
             add("the two sides do not hold the same rows");
@@ -162,6 +171,9 @@ std::string planText(const StepPlan& plan, bool rowsKnown, bool manyRanks, bool 
             if (weights.agreed && side->ranks == Reduction::Sum) {
                 add(fmt::format("the losses agree if the ranks of the {} are summed, not averaged", which));
             }
+            if (side->ofParts && !(side == &weights.a ? rows.splitA : rows.splitB)) {
+                add(fmt::format("ranks of the {} that share rows have other losses: each is of a part of them", which));
+            }
             if (weights.agreed && side->micros == Reduction::Mean) {
                 add(fmt::format("the losses agree if the micro-steps of the {} are averaged, not summed", which));
             }
@@ -169,7 +181,7 @@ std::string planText(const StepPlan& plan, bool rowsKnown, bool manyRanks, bool 
         for (const auto& group : plan.groups) {
             if (!group.weights.agreed) {
                 add(fmt::format("{}: ranks by mean, micro-steps by sum",
-                                lossesRecorded ? "the losses agree under no weighting" : "no losses were recorded"));
+                                given.lossesRecorded ? "the losses agree under no weighting" : "no losses were recorded"));
                 break;
             }
         }
@@ -257,9 +269,11 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
         group.weights.a.ofParts = areLossesOfParts(lossesA, holdersOfTheSame(group.ranksA, group.rows.replicatedA, group.rows.sharersA));
         group.weights.b.ofParts = areLossesOfParts(lossesB, holdersOfTheSame(group.ranksB, group.rows.replicatedB, group.rows.sharersB));
     }
-    const bool ranksMissing = rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size();
-    plan.text = planText(plan, knowsRows(cellsA.rows) && knowsRows(cellsB.rows), cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1, ranksMissing, cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
-                         hasLoss(a, stepA) && hasLoss(b, stepB));
+    plan.text = planText(plan, { .rowsKnown = knowsRows(cellsA.rows) && knowsRows(cellsB.rows),
+                                 .manyRanks = cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1,
+                                 .ranksMissing = rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size(),
+                                 .manyMicros = cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
+                                 .lossesRecorded = hasLoss(a, stepA) && hasLoss(b, stepB) });
     return plan;
 }
 

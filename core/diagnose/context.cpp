@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/diagnose/context.h"
 
+#include "core/align/assembly.h"
+
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <map>
 
 namespace forkpoint::diagnose {
@@ -54,6 +57,44 @@ void flatten(const nlohmann::json& value, const std::string& path, std::map<std:
     out.emplace(path, value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+using Values = std::map<std::string, std::string>;
+
+Values valuesOf(const bundle::RankData& rank, std::string_view section)
+{
+    Values out;
+    if (const auto found = rank.info.find(std::string(section)); found != rank.info.end() && found->is_object()) {
+        flatten(*found, "", out);
+    }
+    return out;
+}
+
+/// What every rank of a job should have alike; the rest depends on a rank's share of the data and of the model.
+bool isSameOnAllRanks(std::string_view section, const std::string& key)
+{
+    return section == "flags" || (section == "config" && key.starts_with("optimizers."));
+}
+
+/// The values of the first rank; where another rank has another one although all should be alike, that too: "0.1, 0.2 on rank 1".
+Values valuesOf(const align::Side& side, std::string_view section)
+{
+    auto out = valuesOf(*side.ranks.front(), section);
+    std::map<std::string, std::map<std::string, std::vector<int>>> others; // by key and value: ranks
+    for (std::size_t r = 1; r < side.ranks.size(); ++r) {
+        for (const auto& [key, value] : valuesOf(*side.ranks[r], section)) {
+            const auto first = out.find(key);
+            if (first != out.end() && first->second != value && isSameOnAllRanks(section, key)) {
+                others[key][value].push_back(side.ranks[r]->rank);
+            }
+        }
+    }
+    for (const auto& [key, values] : others) {
+        for (const auto& [value, ranks] : values) {
+            out[key] += fmt::format(", {} on {}", value, align::rankList(ranks));
+        }
+    }
+    return out;
+}
+
 } // namespace
 
 std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, const align::Side& b)
@@ -65,16 +106,12 @@ std::optional<std::vector<ContextEntry>> contextEntries(const align::Side& a, co
     bool recorded = false;
     const bool unreadable = a.ranks.front()->info.empty() || b.ranks.front()->info.empty();
     for (const auto section : kSections) {
-        std::map<std::string, std::string> left, right;
-        const auto read = [&](const align::Side& side, std::map<std::string, std::string>& into) {
-            const auto& info = side.ranks.front()->info;
-            if (const auto found = info.find(std::string(section)); found != info.end() && found->is_object()) {
-                recorded = true;
-                flatten(*found, "", into);
-            }
+        const auto has = [section](const align::Side& side) {
+            const auto found = side.ranks.front()->info.find(std::string(section));
+            return found != side.ranks.front()->info.end() && found->is_object();
         };
-        read(a, left);
-        read(b, right);
+        recorded = recorded || has(a) || has(b);
+        const auto left = valuesOf(a, section), right = valuesOf(b, section);
         std::map<std::string, std::pair<std::string, std::string>> both;
         for (const auto& [key, value] : left) {
             both[key].first = value;

@@ -15,7 +15,7 @@ namespace forkpoint::diagnose {
 struct ContextEntry {
     std::string section; ///< "environment", "flags", "config", "seeds", "code", "run"
     std::string key;     ///< "torch", "optimizers.0.groups.0.lr"
-    std::string a, b;    ///< as JSON text; empty if absent on that side
+    std::string a, b;    ///< as JSON text, of switches and optimizers with what other ranks have instead; empty if absent on that side
     bool expected = false; ///< differs between any two runs (world size, ports, paths, command line): listed, but no alarm
 
     bool unreadable = false; ///< the rank.json of one side could not be read: what it held is unknown, and no difference to alarm about

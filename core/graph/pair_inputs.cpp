@@ -257,7 +257,11 @@ private:
         if (isLossRoot(key.module)) {
             if (const auto* from = ports(key, true)) {
                 for (const auto& port : *from) {
+                    const auto before = to.size();
                     addPort(to, key, Kind::Output, Phase::Forward, port);
+                    if (to.size() == before) { // what it made is the loss, and recorded as that
+                        addCall(to, key, Kind::Input, port.module, port.call, Phase::Forward);
+                    }
                 }
             }
             if (to.empty()) {

@@ -53,6 +53,24 @@ TEST(Context, LooksIntoTheConfiguration)
     EXPECT_EQ(only(config(0.1), config(0.2)).section, "config");
 }
 
+TEST(Context, AnotherValueOnOneRankIsADifference)
+{
+    const auto info = [](double lr, int rows) {
+        return json { { "config", { { "optimizers", { { { "lr", lr } } } }, { "loaders", { { { "dataset_length", rows } } } } } } };
+    };
+    RecordedRun a("a", 3), b("b", 3);
+    for (int rank = 0; rank < 3; ++rank) {
+        a.rank(rank).info(info(0.1, 8));
+        b.rank(rank).info(info(rank == 1 ? 0.2 : 0.1, 8 + rank));
+    }
+    const auto entries = contextDifferences(a.side(), b.side());
+    ASSERT_TRUE(entries && entries->size() == 1) << "how much data a rank has is its own affair";
+    EXPECT_EQ(entries->front().key, "optimizers.0.lr");
+    EXPECT_EQ(entries->front().a, "0.1");
+    EXPECT_EQ(entries->front().b, "0.1, 0.2 on rank 1");
+    EXPECT_FALSE(entries->front().expected);
+}
+
 TEST(Context, WhatOneSideLacksIsEmpty)
 {
     const auto entry = only({ { "flags", { { "deterministic", true } } } }, { { "flags", json::object() } });

@@ -329,6 +329,17 @@ TEST(PairInputsOfLosses, WithoutEdgesTheRootsOutputAndTheBatch)
     EXPECT_EQ(inputsOf(aligned(a.side(), b.side()), "s0/forward/output/loss"), (Ids { "s0/data/batch/batch", "s0/forward/output/" }));
 }
 
+TEST(PairInputsOfLosses, OfAModelThatComputesItFromWhatItsCriterionIsGiven)
+{
+    RecordedRun a("a"), b("b");
+    for (auto* run : { &a, &b }) { // what the criterion and the root return is the loss, and recorded once
+        run->rank().batch(kX).input("", kX).output("head", kX).edge("head", "criterion").input("criterion", kX);
+        run->rank().edge("criterion", "loss").edge("", "loss").loss(1);
+    }
+    EXPECT_EQ(inputsOf(aligned(a.side(), b.side()), "s0/forward/output/loss"),
+              (Ids { "s0/data/batch/batch", "s0/forward/input/", "s0/forward/input/criterion" }));
+}
+
 TEST(PairInputsOfLosses, ASecondRootOfBackwardIsALossToo)
 {
     RecordedRun a("a"), b("b");
