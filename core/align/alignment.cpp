@@ -16,6 +16,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/parallel_pipeline.h>
+#include <tuple>
 
 // Names are brought to the reference's terms; records with equal keys then meet in one draft, parts of micro-steps and ranks. Then each draft is
 // related: the parts become wholes, the wholes lanes. Steps are planned one after the other, because each may rest on the one before, and then
@@ -268,10 +269,32 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         }
         const std::int32_t stepA = common[out.steps.size()], stepB = stepA + out.stepOffset;
         auto step = std::make_shared<Step>();
-        tbb::parallel_invoke([&] { step->cellsA = stepCells(a, indexA->steps.at(stepA)); },
-                             [&] { step->cellsB = stepCells(b, indexB->steps.at(stepB)); });
         const auto* previous = out.steps.empty() ? nullptr : &out.steps.back();
-        out.steps.push_back(planStep({ a, stepA, step->cellsA, *meshA }, { b, stepB, step->cellsB, *meshB }, previous));
+        const auto cellsOf = [&](std::size_t rowDim) {
+            StepCells cellsA, cellsB;
+            tbb::parallel_invoke([&] { cellsA = stepCells(a, indexA->steps.at(stepA), rowDim); },
+                                 [&] { cellsB = stepCells(b, indexB->steps.at(stepB), rowDim); });
+            return std::pair(std::move(cellsA), std::move(cellsB));
+        };
+        const auto planOf = [&](const std::pair<StepCells, StepCells>& cells, bool ofParts) {
+            return planStep({ a, stepA, cells.first, *meshA }, { b, stepB, cells.second, *meshB }, previous, ofParts);
+        };
+        auto cells = cellsOf(0);
+        auto plan = planOf(cells, false);
+        if (!rowsMatch(plan)) {
+            plan = planOf(cells, true);
+            auto turned = cellsOf(1); // sequences may come first in the batch, which is as likely as a split of it
+            auto ofTurned = planOf(turned, false);
+            if (!rowsMatch(ofTurned) && !rowsMatch(plan)) {
+                ofTurned = planOf(turned, true);
+            }
+            if (rowsMatch(ofTurned)) {
+                plan = std::move(ofTurned);
+                cells = std::move(turned);
+            }
+        }
+        std::tie(step->cellsA, step->cellsB) = std::move(cells);
+        out.steps.push_back(std::move(plan));
         step->plan = &out.steps.back();
         return step;
     };

@@ -87,10 +87,11 @@ Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assem
         whole = windowSource(std::move(*whole), assembly.shape, std::vector<std::int64_t>(assembly.shape.size(), 0));
     }
     if (whole && !assembly.order.empty()) {
-        whole = rowMapSource(std::move(*whole), assembly.order, assembly.shape[0] / assembly.samples);
+        whole = rowMapSource(std::move(*whole), assembly.order, assembly.shape[assembly.orderDim] / assembly.samples, assembly.orderDim);
     }
     if (whole && !assembly.positionOrder.empty()) {
-        whole = rowMapSource(std::move(*whole), assembly.positionOrder, 1, assembly.positionDim);
+        const std::int64_t block = assembly.shape[assembly.positionDim] / std::ssize(*assembly.positionOrder);
+        whole = rowMapSource(std::move(*whole), assembly.positionOrder, block, assembly.positionDim);
     }
     return whole;
 }
@@ -187,7 +188,8 @@ Result<TensorSourcePtr> openParts(const bundle::Bundle& bundle, const Assembly& 
         }
         perMicro.push_back(std::move(sources.front()));
     }
-    const auto overMicros = levelOf(assembly.micros, 0, perMicro.size());
+    auto overMicros = levelOf(assembly.micros, flat ? 0 : assembly.microDim, perMicro.size());
+    overMicros.groups = flat ? 1 : assembly.microBlocks;
     return joinParts(overMicros, std::move(perMicro), assembly.weight);
 }
 
@@ -264,7 +266,8 @@ std::string describe(const Assembly& assembly)
         add(fmt::format("first of {} micro-steps", assembly.parts.size()));
         break;
     case Join::Concat:
-        add(fmt::format("{} micro-steps concatenated along dim 0", assembly.parts.size()));
+        add(fmt::format("{} micro-steps concatenated along dim {}{}", assembly.parts.size(), assembly.microDim,
+                        assembly.microBlocks > 1 ? fmt::format(" in {} blocks each", assembly.microBlocks) : std::string()));
         break;
     case Join::Sum:
         add(fmt::format("weighted sum of {} micro-steps", assembly.parts.size()));
@@ -280,7 +283,7 @@ std::string describe(const Assembly& assembly)
         add(fmt::format("padded to {} positions", assembly.positions));
     }
     if (!assembly.order.empty()) {
-        add("rows reordered");
+        add(assembly.orderDim == 0 ? std::string("rows reordered") : fmt::format("rows along dim {} reordered", assembly.orderDim));
     }
     if (!assembly.positionOrder.empty()) {
         add(fmt::format("positions along dim {} reordered", assembly.positionDim));

@@ -105,13 +105,16 @@ struct Assembly {
     Join ranks = Join::Single;
     Join micros = Join::Single;
     bool padLeft = false;            ///< `positions`: by zeros before a part, not after it
+    std::uint8_t orderDim = 0;       ///< of `order`
     std::uint8_t positionDim = 0;    ///< of `positionOrder`
+    std::uint8_t microDim = 0;       ///< of a concatenation over micro-steps
+    std::int32_t microBlocks = 1;    ///< ... each is cut into so many blocks, as JoinLevel::groups says
     DType dtype = DType::Float32;    ///< of the parts
     std::int64_t dim = 0;            ///< of a concatenation over ranks
     double weight = 1;               ///< of every part
     SharedOrder order;               ///< result sample i is sample order[i] of the joined tensor; empty: as it is
     std::int64_t samples = 0;        ///< number of samples that `order` permutes
-    SharedOrder positionOrder;       ///< result entry i along `positionDim` is entry positionOrder[i] of the joined tensor; empty: as it is
+    SharedOrder positionOrder;       ///< likewise for equal blocks along `positionDim`, after `order`
     bundle::SharedShape shape;       ///< of the result; where the joined parts are longer (padding of the last ones), what lies beyond is cut off
     std::int64_t positions = 0;      ///< ranks padded to other lengths: every part is brought to this length along dim 1; 0: as they are
 

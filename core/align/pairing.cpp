@@ -217,7 +217,14 @@ Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
         incomplete = incomplete || relation.incomplete;
         pair.guess = pair.guess || relation.guess;
         verified = verified || relation.verified;
-        std::move(relation.lanes.begin(), relation.lanes.end(), std::back_inserter(pair.lanes));
+        for (auto& lane : relation.lanes) {
+            for (auto* order : { &lane.b.order, &lane.b.positionOrder }) { // of long sequences long, and the same in many pairs
+                if (order->size() > static_cast<std::size_t>(std::max(group.rows.rowsB, std::ssize(*group.rows.positionOrder)))) {
+                    *order = pool.shape(**order);
+                }
+            }
+            pair.lanes.push_back(std::move(lane));
+        }
     }
     if (pair.lanes.empty()) {
         return notCompared(std::move(pair), PairStatus::OnlyA, pool.text("no rank recorded it on both sides"));

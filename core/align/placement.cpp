@@ -18,10 +18,12 @@ using bundle::Kind;
 using bundle::Phase;
 
 constexpr std::size_t kMaxWays = 512; ///< combinations tried per side
+constexpr std::int64_t kMostBlocks = 1 << 20; ///< that parts are cut into
 
-Way way(Join join, std::int64_t dim, int cost)
+Way way(Join join, std::int64_t dim, int cost, std::int64_t blocks = 1)
 {
     Way out;
+    out.blocks = blocks;
     out.join = join;
     out.dim = dim;
     out.cost = cost;
@@ -104,24 +106,39 @@ std::vector<Way> axisWays(const PairKey& key, const SideParts& parts, std::size_
         for (std::int64_t d = 0; d < dims; ++d) {
             ways.push_back(way(Join::Concat, d, 1 + static_cast<int>(d)));
         }
-        if (own.sameRows && parts.rows > 1 && isActivation(key.kind)) { // [rows x own positions, ...]: of every row the positions of all
-            ways.push_back(way(Join::Concat, 0, 1));
-            ways.back().blocks = parts.rows;
+        if (own.sameRows && parts.flattened && parts.rows > 1 && isActivation(key.kind)) { // [samples x own positions, ...]: of each those of all ranks
+            ways.push_back(way(Join::Concat, 0, 1, parts.rows));
         }
         return ways;
     }
     if (parts.rowLed) {
         ways.push_back(way(Join::Concat, 0, 0));
     }
+    if (parts.rowsSecond) {
+        ways.push_back(way(Join::Concat, 1, 0));
+    }
     ways.push_back(way(wholeOrSum(key, parts, axis, weights), 0, 1));
-    for (std::int64_t d = parts.rowLed ? 1 : 0; d < dims; ++d) {
-        ways.push_back(way(Join::Concat, d, 2 + static_cast<int>(d)));
+    for (std::int64_t d = 0; d < dims; ++d) {
+        if (!(d == 0 && parts.rowLed) && !(d == 1 && parts.rowsSecond)) {
+            ways.push_back(way(Join::Concat, d, 2 + static_cast<int>(d)));
+        }
+    }
+    if (parts.flattened && parts.perRow < kMostBlocks) { // [positions x samples, ...]: at each the samples of all ranks
+        std::int64_t inner = 1; // ranks within that have other positions
+        for (std::size_t k = axis + 1; k < parts.axes.size(); ++k) {
+            inner *= parts.axes[k].sameRows && !parts.axes[k].pieces ? static_cast<std::int64_t>(parts.axes[k].size) : 1;
+        }
+        ways.push_back(way(Join::Concat, 0, 1, parts.perRow));
+        if (inner > 1) {
+            ways.push_back(way(Join::Concat, 0, 2, parts.perRow * inner));
+        }
     }
     return ways;
 }
 
-std::vector<Way> microWays(const PairKey& key, const PartGrid& grid)
+std::vector<Way> microWays(const PairKey& key, const SideParts& parts)
 {
+    const auto& grid = parts.grid;
     if (grid.size() == 1) {
         return { way(Join::Single, 0, 0) };
     }
@@ -130,13 +147,27 @@ std::vector<Way> microWays(const PairKey& key, const PartGrid& grid)
     }
     const auto& record = *grid[0][0].record;
     const bool summed = key.kind == Kind::GradOutput || (elementCount(record.shape) == 1 && isFloating(record.dtype));
-    return { way(Join::Concat, 0, 0), way(summed ? Join::Sum : Join::Replicate, 0, 1) };
+    std::vector<Way> ways { way(Join::Concat, 0, 0), way(summed ? Join::Sum : Join::Replicate, 0, 1) };
+    if (parts.rowsSecond) {
+        ways.push_back(way(Join::Concat, 1, 0));
+    }
+    if (parts.flattened && parts.perRow < kMostBlocks) {
+        std::int64_t positions = parts.perRow; // also of ranks that have others
+        ways.push_back(way(Join::Concat, 0, 1, positions));
+        for (const auto& axis : parts.axes) {
+            positions *= axis.sameRows && !axis.pieces ? static_cast<std::int64_t>(axis.size) : 1;
+        }
+        if (positions > parts.perRow) {
+            ways.push_back(way(Join::Concat, 0, 2, positions));
+        }
+    }
+    return ways;
 }
 
 std::optional<Shape> joinedMicros(const std::vector<Shape>& shapes, const Way& how)
 {
     if (how.join == Join::Concat) {
-        return joinedShape(shapes, { { .join = Join::Concat, .dim = 0, .size = shapes.size() } });
+        return joinedShape(shapes, { { .join = Join::Concat, .dim = how.dim, .size = shapes.size(), .groups = how.blocks } });
     }
     return allEqual(shapes) ? std::optional(shapes.front()) : std::nullopt;
 }
@@ -220,7 +251,7 @@ std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, co
         for (const auto& w : ways) {
             cost += w.cost;
         }
-        for (const auto& micros : microWays(key, parts.grid)) {
+        for (const auto& micros : microWays(key, parts)) {
             if (auto shape = joinedMicros(perMicro, micros)) {
                 const auto [at, added] = cheapest.try_emplace(*shape, cost + micros.cost);
                 at->second = std::min(at->second, cost + micros.cost);
@@ -228,7 +259,7 @@ std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, co
             }
         }
     }
-    if (mayBePositions(parts)) {
+    if (hasDoubtfulRows(parts)) {
         std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.cost < y.cost; });
     } else {
         std::erase_if(all, [&](const Candidate& c) { return c.cost > cheapest.at(c.shape); });
@@ -236,7 +267,7 @@ std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, co
     return all;
 }
 
-bool mayBePositions(const SideParts& parts) { return parts.rowLed && parts.axes.size() > 1; }
+bool hasDoubtfulRows(const SideParts& parts) { return parts.rowLed && (parts.axes.size() > 1 || parts.perRow > 1); }
 
 std::optional<Shape> joinedShape(const SideParts& parts, const std::vector<Way>& ways) { return joinedRow(parts.grid.front(), parts, ways); }
 
@@ -253,6 +284,8 @@ Assembly assemblyOf(const SideParts& parts, const Candidate& candidate, double w
 {
     Assembly out;
     out.micros = candidate.micros.join;
+    out.microDim = static_cast<std::uint8_t>(candidate.micros.dim);
+    out.microBlocks = static_cast<std::int32_t>(candidate.micros.blocks);
     out.weight = weight;
     out.dtype = parts.grid[0][0].record->dtype;
     out.positions = parts.positions;

@@ -21,12 +21,12 @@ struct Candidate {
     bool guessed() const;  ///< along some axis
 };
 
-/// Every shape that the parts can make up, each in the most natural way; with several ways of equal nature and shape all of them. Where what looks like
-/// rows may be positions the less natural ways, too, after them.
+/// Every shape that the parts can make up, each in the most natural way; with several ways of equal nature and shape all of them. With
+/// doubtful rows the less natural ways, too, after them.
 std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, const SideWeights& weights);
 
-/// What looks like rows may be positions: ranks lie along several axes, and which of these deal rows is what decides.
-bool mayBePositions(const SideParts& parts);
+/// The leading dim may be samples in several ways, or none: each with several entries; or ranks lie along several axes, of which some deal samples.
+bool hasDoubtfulRows(const SideParts& parts);
 
 /// Shape of the parts of the first micro-step, joined along the axes; nullopt if they do not fit.
 std::optional<Shape> joinedShape(const SideParts& parts, const std::vector<Way>& ways);

@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/relation.h"
 
-#include "core/align/samples.h"
-#include "core/tensor/composed_sources.h"
+#include "core/align/joining.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
@@ -22,12 +19,6 @@
 namespace forkpoint::align {
 
 namespace {
-
-constexpr std::size_t kProbes = 64;     ///< elements read to tell two ways apart
-constexpr std::size_t kMostLanes = 8;   ///< that are looked at to tell
-constexpr std::size_t kMostTrials = 16; ///< ways that are tried
-constexpr double kFits = 1e-3;          ///< apart by no more, relative to their size, the natural way is not doubted
-constexpr double kBetter = 10;          ///< so many times closer is what replaces it
 
 std::string shapeText(const std::vector<Shape>& shapes)
 {
@@ -105,106 +96,6 @@ std::optional<std::vector<bundle::Digest>> digests(const Assembly& assembly)
     return out;
 }
 
-/// Some elements of a tensor, spread over it: an odd walk, so that no dim is seen at one place only.
-std::vector<std::int64_t> spread(std::size_t count)
-{
-    std::vector<std::int64_t> indices;
-    const std::size_t n = std::min(kProbes, count);
-    for (std::size_t i = 0; i < n; ++i) {
-        indices.push_back(static_cast<std::int64_t>((i * (count / n) + i * 7919 % std::max<std::size_t>(1, count / n)) % count));
-    }
-    return indices;
-}
-
-template <class T> void append(std::vector<double>& out, std::span<const std::byte> bytes)
-{
-    for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
-        T value {};
-        std::memcpy(&value, bytes.data() + at, sizeof(T));
-        out.push_back(static_cast<double>(value));
-    }
-}
-
-/// The elements at `indices` of an assembled tensor; empty if they cannot be read, or are of a type in which no positions are counted.
-std::vector<double> probes(const bundle::Bundle& bundle, const Assembly& assembly, const std::vector<std::int64_t>& indices)
-{
-    auto few = openAt(bundle, assembly, indices);
-    if (few && isFloating((*few)->dtype())) {
-        few = weightedSumSource({ std::move(*few) }, { 1 }); // float32 or float64
-    }
-    ReadBuffer buffer;
-    const auto bytes = few ? (*few)->read(Box::whole((*few)->shape()), buffer) : tl::unexpected(few.error());
-    std::vector<double> out;
-    if (bytes) {
-        switch ((*few)->dtype()) {
-        case DType::Float64:
-            append<double>(out, *bytes);
-            break;
-        case DType::Float32:
-            append<float>(out, *bytes);
-            break;
-        case DType::Int64:
-            append<std::int64_t>(out, *bytes);
-            break;
-        case DType::Int32:
-            append<std::int32_t>(out, *bytes);
-            break;
-        default:
-            break;
-        }
-    }
-    return out;
-}
-
-/// How far the sides of a lane are apart, relative to their size; nullopt if that cannot be told.
-std::optional<double> distance(const bundle::Bundle& bundleA, const bundle::Bundle& bundleB, const Lane& lane)
-{
-    std::vector<std::int64_t> indices;
-    if (isSampled(lane.a) || isSampled(lane.b)) {
-        const auto common = commonSamples({ &lane.a, &lane.b });
-        for (const auto i : spread(common.size())) {
-            indices.push_back(common[static_cast<std::size_t>(i)]);
-        }
-    } else {
-        indices = spread(static_cast<std::size_t>(elementCount(lane.a.shape).value_or(0)));
-    }
-    const auto x = probes(bundleA, lane.a, indices), y = probes(bundleB, lane.b, indices);
-    if (x.empty() || x.size() != y.size()) {
-        return std::nullopt;
-    }
-    double apart = 0, size = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        apart += std::abs(x[i] - y[i]);
-        size += std::max(std::abs(x[i]), std::abs(y[i]));
-    }
-    return std::isfinite(apart) && size > 0 ? std::optional(apart / size) : std::nullopt;
-}
-
-using Choice = std::pair<Candidate, Candidate>;
-
-int costOf(const Choice& choice) { return choice.first.cost + choice.second.cost; }
-
-/// The combinations that give both sides one shape, the cheapest first, or only these.
-std::vector<Choice> fitting(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB, bool onlyCheapest)
-{
-    std::vector<Choice> all;
-    for (const auto& a : ofA) {
-        for (const auto& b : ofB) {
-            if (a.shape == b.shape) {
-                all.emplace_back(a, b);
-            }
-        }
-    }
-    std::stable_sort(all.begin(), all.end(), [](const Choice& x, const Choice& y) { return costOf(x) < costOf(y); });
-    if (onlyCheapest && !all.empty()) {
-        std::erase_if(all, [least = costOf(all.front())](const Choice& c) { return costOf(c) > least; });
-    }
-    if (all.size() > kMostTrials) {
-        all.resize(kMostTrials);
-    }
-    return all;
-}
-
 /// A declared concatenation whose last pieces are padded: it may be longer than the other side, by less than one piece, along its own dim.
 bool cutTo(Candidate& longer, const SideParts& parts, const Shape& shape)
 {
@@ -224,63 +115,16 @@ bool cutTo(Candidate& longer, const SideParts& parts, const Shape& shape)
     return true;
 }
 
-/// Adds up parts that nobody declared to be partial.
-bool guessesSum(const Candidate& candidate)
-{
-    return candidate.micros.join == Join::Sum
-        || std::any_of(candidate.ways.begin(), candidate.ways.end(), [](const Way& w) { return w.join == Join::Sum && !w.declared; });
-}
-
 std::optional<Choice> paddedChoice(const std::vector<Candidate>& ofA, const SideParts& a, const std::vector<Candidate>& ofB, const SideParts& b)
 {
     for (auto ca : ofA) {
         for (auto cb : ofB) {
             if (cutTo(cb, b, ca.shape) || cutTo(ca, a, cb.shape)) {
-                return Choice { std::move(ca), std::move(cb) };
+                return Choice { std::move(ca), std::move(cb), {}, 0 };
             }
         }
     }
     return std::nullopt;
-}
-
-/// Rows lie in the leading dim where local batches were joined along it, or where one part holds all of them. A tensor that is a sum, or
-/// that every rank of a split batch holds in full, has no rows, whatever its leading dim; nor has one that is equal as it stands.
-bool hasRows(const SideParts& parts, const Candidate& candidate)
-{
-    for (std::size_t k = 0; k < parts.axes.size(); ++k) {
-        const auto& way = candidate.ways[k];
-        const bool alongRows = way.join == Join::Concat && way.dim == 0 && way.blocks == 1; // blocks are of the positions within rows
-        if (!(parts.axes[k].sameRows || parts.axes[k].pieces ? way.join != Join::Sum && !alongRows : alongRows)) {
-            return false;
-        }
-    }
-    return parts.grid.size() == 1 || candidate.micros.join == Join::Concat;
-}
-
-/// Of every part. Where every rank along an axis holds the whole, or computed the whole loss (partial sums of a replicated batch), only the others'
-/// share of the weight is left. The loss itself stays a mean of its replicas; so does what belongs to the losses of parts of the same rows.
-double weightFor(const PairKey& key, const SideWeights& weights, const SideParts& parts, const Candidate& candidate, bool weighted)
-{
-    if (!isFloating(parts.grid[0][0].record->dtype)) {
-        return 1;
-    }
-    double declared = 1, whole = 1;
-    bool says = false;
-    for (std::size_t k = 0; k < parts.axes.size(); ++k) {
-        const auto& way = candidate.ways[k];
-        if (parts.axes[k].pieces) {
-            continue;
-        }
-        declared *= way.weight.value_or(1);
-        says = says || way.weight;
-        const bool holdsWhole = way.weight || way.join == Join::Replicate
-            || (parts.axes[k].sameRows && !weights.ofParts && !isLoss(key) && elementCount(candidate.shape) != 1);
-        whole *= holdsWhole ? static_cast<double>(parts.axes[k].size) : 1.0;
-    }
-    if (!weighted || (says && parts.axes.size() == 1)) {
-        return declared;
-    }
-    return declared * (weights.ranks == Reduction::Mean ? weights.weight * whole : weights.weight);
 }
 
 Assembly assemblyOf(const Part& part)
@@ -290,116 +134,6 @@ Assembly assemblyOf(const Part& part)
     out.shape = part.record->shape;
     out.dtype = part.record->dtype;
     return out;
-}
-
-/// How a choice becomes lanes.
-struct JoinPlan {
-    double weightA = 1, weightB = 1;
-    SharedOrder rows;            ///< of B
-    SharedOrder positions;       ///< of B
-    std::uint8_t positionDim = 0;
-};
-
-/// A pair whose sides' parts are known.
-struct Joining {
-    const PairKey& key;
-    const CellGroup& group;
-    const SideParts& a;
-    const SideParts& b;
-
-    JoinPlan planOf(const Choice& choice, const LossWeights& weights) const
-    {
-        const auto& [ofA, ofB] = choice;
-        const auto& rows = group.rows;
-        JoinPlan plan;
-        const bool weighted = key.kind == bundle::Kind::GradOutput || isLocalGradient(key) || isLoss(key) || guessesSum(ofA) || guessesSum(ofB);
-        plan.weightA = weightFor(key, weights.a, a, ofA, weighted);
-        plan.weightB = weightFor(key, weights.b, b, ofB, weighted);
-        if (!rows.order.empty() && isActivation(key.kind) && !ofB.shape.empty() && rows.rowsB > 0 && ofB.shape[0] > 0
-            && ofB.shape[0] % rows.rowsB == 0 && hasRows(a, ofA) && hasRows(b, ofB)) {
-            plan.rows = rows.order;
-        }
-        if (!rows.positionOrder.empty() && isActivation(key.kind)) {
-            orderPositions(plan, rows.splitB ? b : a, rows.splitB ? ofB : ofA);
-        }
-        return plan;
-    }
-
-    std::size_t lanes(const Choice& choice) const { return std::max(laneCount(a, choice.first), laneCount(b, choice.second)); }
-
-    Lane laneOf(const Choice& choice, const JoinPlan& plan, std::size_t number) const
-    {
-        Lane lane;
-        lane.a = assemblyOf(a, choice.first, plan.weightA, std::min(number, laneCount(a, choice.first) - 1));
-        lane.b = assemblyOf(b, choice.second, plan.weightB, std::min(number, laneCount(b, choice.second) - 1));
-        lane.b.order = plan.rows;
-        lane.b.samples = plan.rows.empty() ? 0 : group.rows.rowsB;
-        lane.b.positionOrder = plan.positions;
-        lane.b.positionDim = plan.positionDim;
-        return lane;
-    }
-
-private:
-    /// Where the ranks that split positions are joined along a dim, that dim has positions, of one row or of one row after the other.
-    void orderPositions(JoinPlan& plan, const SideParts& split, const Candidate& candidate) const
-    {
-        const auto& order = group.rows.positionOrder;
-        for (std::size_t k = 0; k < split.axes.size(); ++k) {
-            const auto& way = candidate.ways[k];
-            if (!split.axes[k].sameRows || split.axes[k].pieces || way.join != Join::Concat) {
-                continue;
-            }
-            const auto length = candidate.shape[static_cast<std::size_t>(way.dim)], positions = std::ssize(*order);
-            if (length == positions) {
-                plan.positions = order;
-            } else if (way.blocks > 1 && length % positions == 0) {
-                std::vector<std::int64_t> ofRows;
-                for (std::int64_t first = 0; first < length; first += positions) {
-                    std::transform(order.begin(), order.end(), std::back_inserter(ofRows), [first](std::int64_t i) { return first + i; });
-                }
-                plan.positions = std::move(ofRows);
-            }
-            plan.positionDim = static_cast<std::uint8_t>(way.dim);
-        }
-    }
-};
-
-/// Brings the choice to the front whose sides are alike, by a few of their elements. A less natural one only if the natural one does not fit and it
-/// does. False if nothing could be read.
-bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB)
-{
-    struct Best {
-        double apart = std::numeric_limits<double>::infinity();
-        std::size_t index = 0;
-    };
-    const auto closest = [&](std::size_t begin, std::size_t end) {
-        Best best;
-        for (std::size_t i = begin; i < end; ++i) {
-            const auto plan = pair.planOf(choices[i], pair.group.weights);
-            std::optional<double> apart; // of the replicas the worst
-            for (std::size_t lane = 0; lane < std::min(pair.lanes(choices[i]), kMostLanes); ++lane) {
-                const auto own = distance(bundleA, bundleB, pair.laneOf(choices[i], plan, lane));
-                apart = own ? std::max(apart.value_or(0), *own) : apart;
-            }
-            if (apart && *apart < best.apart) {
-                best = { *apart, i };
-            }
-        }
-        return best;
-    };
-    std::size_t natural = 0; // so many are the most natural
-    while (natural < choices.size() && costOf(choices[natural]) == costOf(choices.front())) {
-        ++natural;
-    }
-    auto best = closest(0, natural);
-    const bool read = std::isfinite(best.apart);
-    if (read && best.apart > kFits) {
-        if (const auto other = closest(natural, choices.size()); other.apart * kBetter < best.apart) {
-            best = other;
-        }
-    }
-    std::swap(choices.front(), choices[best.index]);
-    return read;
 }
 
 /// What a placement that the user gave makes of the parts of one side.
@@ -444,8 +178,8 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         }
     }
     const auto candidatesA = candidates(key, a, group.weights.a), candidatesB = candidates(key, b, group.weights.b);
-    const bool bothSplit = group.rows.splitA && group.rows.splitB; // parts of equal shape, but maybe of other positions
-    auto choices = fitting(candidatesA, candidatesB, !mayBePositions(a) && !mayBePositions(b) && !bothSplit);
+    const Joining joining { key, group, a, b };
+    auto choices = joining.choices(candidatesA, candidatesB);
     if (choices.empty()) {
         if (auto padded = paddedChoice(candidatesA, a, candidatesB, b)) {
             choices.push_back(std::move(*padded));
@@ -464,38 +198,36 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         relation.padded = group.rows.positions.length > 0 && isActivation(key.kind);
         return relation;
     }
-    const Joining joining { key, group, a, b };
     if (choices.size() > 1) {
         relation.verified = chooseByContent(choices, joining, sideA.bundle, sideB.bundle);
     }
     auto& best = choices.front();
     LossWeights weights = group.weights;
-    if (isActivation(key.kind) && !isLoss(key) && !best.first.declared() && !best.second.declared() && elementCount(best.first.shape) == 1
+    if (isActivation(key.kind) && !isLoss(key) && !best.a.declared() && !best.b.declared() && elementCount(best.a.shape) == 1
         && isOneNumber(a.grid) && isOneNumber(b.grid)) {
         const auto valuesA = numbers(a.grid), valuesB = numbers(b.grid);
         if (valuesA && valuesB) {
             weights = lossWeights(*valuesA, *valuesB, group.weights);
-            reduce(a, best.first, weights.a);
-            reduce(b, best.second, weights.b);
+            reduce(a, best.a, weights.a);
+            reduce(b, best.b, weights.b);
         }
     }
     const auto needsAll = [&](const Candidate& c) {
         return c.joins(Join::Concat) || c.joins(Join::Sum) || isActivation(key.kind) || isLocalGradient(key);
     };
-    relation.needsAllOfA = needsAll(best.first);
-    relation.needsAllOfB = needsAll(best.second);
-    relation.guess = best.first.guessed() || best.second.guessed();
+    relation.needsAllOfA = needsAll(best.a);
+    relation.needsAllOfB = needsAll(best.b);
+    relation.guess = best.a.guessed() || best.b.guessed();
 
     const bool ragged = a.positions > 0 && b.positions > 0;
-    if (ragged && (!hasRows(a, best.first) || !hasRows(b, best.second) || best.first.shape[0] != group.rows.rowsA)) {
+    if (ragged && (!hasRows(a, best.a, {}) || !hasRows(b, best.b, {}) || best.a.shape[0] != group.rows.rowsA)) {
         relation.problem = "its rows are padded to other lengths, and which row is where is not known";
         relation.padded = true;
         return relation;
     }
-    const auto plan = joining.planOf(best, weights);
     std::set<DigestPair> seen;
-    for (std::size_t number = 0; number < joining.lanes(best); ++number) {
-        Lane lane = joining.laneOf(best, plan, number);
+    for (std::size_t number = 0; number < joining.laneCount(best); ++number) {
+        Lane lane = joining.lane(best, weights, number);
         const auto digestsA = digests(lane.a), digestsB = digests(lane.b);
         if (digestsA && digestsB && digestsA->size() == 1 && digestsA == digestsB) {
             lane.b.order = {}; // equal as it stands

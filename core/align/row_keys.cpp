@@ -74,15 +74,33 @@ SampleTensors sampleTensors(const Side& side, const StepRecords& records)
     return out;
 }
 
-std::int64_t leadingDim(const std::vector<const TensorRecord*>& tensors)
+/// The length of this dim of the first tensor that has it.
+std::int64_t lengthOf(const std::vector<const TensorRecord*>& tensors, std::size_t dim)
 {
-    const auto found = std::find_if(tensors.begin(), tensors.end(), [](const TensorRecord* t) { return !t->shape.empty() && t->shape[0] > 0; });
-    return found == tensors.end() ? 0 : (*found)->shape[0];
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [dim](const TensorRecord* t) { return dim < t->shape.size() && t->shape[dim] > 0; });
+    return found == tensors.end() ? 0 : (*found)->shape[dim];
 }
 
-TokenMatrix matrixOf(const TensorRecord& record, std::span<const std::byte> bytes)
+/// A tensor's bytes with its second dim first.
+std::vector<std::byte> transposed(std::span<const std::byte> bytes, const Shape& shape)
 {
-    TokenMatrix out { fmt::format("{}/{}/{}", name(record.phase), normalisedPath(record.module), record.slot), record.shape[1], {} };
+    const auto first = static_cast<std::size_t>(shape[0]), second = static_cast<std::size_t>(shape[1]);
+    const std::size_t stride = bytes.size() / std::max<std::size_t>(1, first * second);
+    std::vector<std::byte> out;
+    out.reserve(bytes.size());
+    for (std::size_t j = 0; j < second; ++j) {
+        for (std::size_t i = 0; i < first; ++i) {
+            const auto part = bytes.subspan((i * second + j) * stride, stride);
+            out.insert(out.end(), part.begin(), part.end());
+        }
+    }
+    return out;
+}
+
+/// `bytes`: row by row.
+TokenMatrix matrixOf(const TensorRecord& record, std::span<const std::byte> bytes, std::int64_t positions)
+{
+    TokenMatrix out { fmt::format("{}/{}/{}", name(record.phase), normalisedPath(record.module), record.slot), positions, {} };
     const std::size_t item = itemSize(record.dtype);
     for (std::size_t at = 0; at < bytes.size(); at += item) {
         if (record.dtype == DType::Int64) {
@@ -96,11 +114,11 @@ TokenMatrix matrixOf(const TensorRecord& record, std::span<const std::byte> byte
     return out;
 }
 
-RowKeys keysOfCell(const Side& side, const Cell& cell, const CellTensors& cellTensors)
+RowKeys keysOfCell(const Side& side, const Cell& cell, const CellTensors& cellTensors, std::size_t rowDim)
 {
     RowKeys keys;
     const auto& tensors = cellTensors.batch;
-    keys.rows = leadingDim(tensors);
+    keys.rows = lengthOf(tensors, rowDim);
     if (keys.rows == 0) {
         return keys;
     }
@@ -109,7 +127,8 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const CellTensors& cellTe
     std::vector<BatchTensor> read; // what has positions, to find padding in
     ReadBuffer buffer;
     for (const auto* t : tensors) {
-        if (t->shape.empty() || t->shape[0] != keys.rows) {
+        const std::size_t dim = t->shape.size() == 1 ? 0 : rowDim; // labels have one dim
+        if (t->shape.empty() || t->shape[dim] != keys.rows) {
             continue; // one value for the whole batch says nothing of its rows
         }
         if (std::ssize(t->sampleIds) == keys.rows && keys.ids.empty()) {
@@ -119,13 +138,18 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const CellTensors& cellTe
         }
         auto& own = keys.bySlot.emplace_back(); // stays empty if unreadable, so that the n-th is the n-th on both sides
         const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
-        const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error());
+        auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error());
+        std::vector<std::byte> rowsFirst;
+        if (bytes && dim == 1) {
+            rowsFirst = transposed(*bytes, t->shape);
+            bytes = rowsFirst;
+        }
         const std::size_t stride = bytes ? bytes->size() / static_cast<std::size_t>(keys.rows) : 0;
         if (stride == 0) {
             complete = complete && bytes.has_value();
             continue;
         }
-        if (t->shape.size() >= 2) {
+        if (t->shape.size() >= 2 && dim == 0) {
             read.push_back({ t, { bytes->begin(), bytes->end() } });
         }
         content.resize(static_cast<std::size_t>(keys.rows), RowKey { 0, 0 });
@@ -140,48 +164,60 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const CellTensors& cellTe
         findPadding(keys, read);
     }
     for (const auto* t : cellTensors.tokens) {
-        if (t->shape[0] != keys.rows || t->shape[1] == 0 || keys.tokens.size() == kMostMatrices) {
+        const bool rowsSecond = t->shape[rowDim] != keys.rows ? rowDim == 0 : rowDim == 1; // a model may turn its batch over
+        if (t->shape[rowsSecond ? 1 : 0] != keys.rows || t->shape[rowsSecond ? 0 : 1] == 0 || keys.tokens.size() == kMostMatrices) {
             continue;
         }
         const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
-        if (const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error())) {
-            keys.tokens.push_back(matrixOf(*t, *bytes));
+        const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error());
+        if (bytes && rowsSecond) {
+            keys.tokens.push_back(matrixOf(*t, transposed(*bytes, t->shape), t->shape[0]));
+        } else if (bytes) {
+            keys.tokens.push_back(matrixOf(*t, *bytes, t->shape[1]));
         }
     }
     return keys;
 }
 
-/// True if ranks were given one batch, and the root of each was given some of its rows.
-bool takesRowsOfItsOwn(const SampleTensors& tensors, const std::map<Cell, RowKeys>& ofBatches)
+/// Whether a rank has the same rows as the first one, in some micro-step.
+bool anyShares(const std::map<Cell, RowKeys>& keys)
 {
-    bool shared = false;
-    for (const auto& [cell, own] : tensors.batches) {
-        const auto inputs = tensors.inputs.find(cell);
-        const std::int64_t rows = leadingDim(own.batch), taken = inputs == tensors.inputs.end() ? 0 : leadingDim(inputs->second.batch);
-        if (taken == 0 || taken >= rows || rows % taken != 0) {
-            return false;
-        }
-        const auto first = ofBatches.find({ ofBatches.begin()->first.rank, cell.micro });
-        shared = shared || (first != ofBatches.end() && first->first.rank != cell.rank && !first->second.content.empty()
-                            && first->second.content == ofBatches.at(cell).content);
-    }
-    return shared;
+    return std::any_of(keys.begin(), keys.end(), [&](const auto& entry) {
+        const auto first = keys.find({ keys.begin()->first.rank, entry.first.micro });
+        return first != keys.end() && first->first.rank != entry.first.rank && !first->second.content.empty()
+            && first->second.content == entry.second.content;
+    });
+}
+
+/// True if the root of each rank was given fewer rows than its batch has.
+bool takesSomeRows(const SampleTensors& tensors, std::size_t rowDim)
+{
+    return !tensors.batches.empty() && std::all_of(tensors.batches.begin(), tensors.batches.end(), [&](const auto& entry) {
+        const auto inputs = tensors.inputs.find(entry.first);
+        const std::int64_t rows = lengthOf(entry.second.batch, rowDim), taken = inputs == tensors.inputs.end() ? 0 : lengthOf(inputs->second.batch, rowDim);
+        return taken > 0 && taken < rows && rows % taken == 0;
+    });
 }
 
 } // namespace
 
-std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records)
+std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records, std::size_t rowDim)
 {
     const auto tensors = sampleTensors(side, records);
-    const auto keysOf = [&side](const TensorsByCell& byCell) {
+    const auto keysOf = [&](const TensorsByCell& byCell) {
         std::map<Cell, RowKeys> out;
         for (const auto& [cell, own] : byCell) {
-            out.emplace(cell, keysOfCell(side, cell, own));
+            out.emplace(cell, keysOfCell(side, cell, own, rowDim));
         }
         return out;
     };
     auto out = keysOf(tensors.batches.empty() ? tensors.inputs : tensors.batches);
-    return takesRowsOfItsOwn(tensors, out) ? keysOf(tensors.inputs) : out;
+    if (anyShares(out) && takesSomeRows(tensors, rowDim)) {
+        if (auto taken = keysOf(tensors.inputs); !anyShares(taken)) {
+            return taken;
+        }
+    }
+    return out;
 }
 
 } // namespace forkpoint::align

@@ -203,7 +203,7 @@ void findSplit(RowRelation& relation, const std::map<Cell, RowKeys>& a, const st
 } // namespace
 
 RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b,
-                       const std::vector<Cell>& cellsB)
+                       const std::vector<Cell>& cellsB, bool ofParts)
 {
     RowRelation relation;
     relation.rowsA = rowCount(a, cellsA);
@@ -277,7 +277,7 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
             break;
         }
     }
-    if (relation.positions.length == 0) {
+    if (relation.positions.length == 0 && (relation.matched || ofParts)) {
         findSplit(relation, a, cellsA, b, cellsB, [&](const auto& rowsA, const auto& rowsB) { return match(rowsA, rowsB, content, false); });
     }
     relation.tokensDiffer = relation.matched && !relation.splitA && !relation.splitB && !haveSameTokens(a, cellsA, b, cellsB);

@@ -32,7 +32,7 @@ struct TokenMatrix {
 /// The identity of one row under several notions, best first; empty where a notion is not available.
 using RowKey = std::array<std::uint64_t, 2>;
 struct RowKeys {
-    std::int64_t rows = 0;                ///< leading dim of the batch; 0 if unknown
+    std::int64_t rows = 0;                ///< of the batch, along its leading dim or the second one; 0 if unknown
     std::vector<RowKey> content;          ///< hash over the row in every batch tensor
     std::vector<RowKey> ids;              ///< sample ids
     std::vector<std::vector<RowKey>> bySlot; ///< hash over the row in each batch tensor alone
@@ -43,8 +43,8 @@ struct RowKeys {
 };
 
 /// Row keys of every cell of a step, from its batch records, else from the root's inputs; also from these where the script gives all ranks one batch
-/// and takes from it other rows on each. `records`: those of the step.
-std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records);
+/// and takes from it other rows on each. `records`: those of the step. `rowDim`: 1 for batches in which sequences come first.
+std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records, std::size_t rowDim = 0);
 
 /// Where the cells of the two sides are padded to other lengths: what all of them have, and keep.
 struct Positions {
@@ -71,8 +71,9 @@ struct RowRelation {
     bundle::SharedValue<std::vector<std::int64_t>> positionOrder;
 };
 
-/// `cellsA`, `cellsB`: the cells to be joined, in joining order (micro-step by micro-step, within one rank by rank).
+/// `cellsA`, `cellsB`: the cells to be joined, in joining order (micro-step by micro-step, within one rank by rank). `ofParts`: rows that are not the
+/// same are matched by the tokens that a rank has of them.
 RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b,
-                       const std::vector<Cell>& cellsB);
+                       const std::vector<Cell>& cellsB, bool ofParts = true);
 
 } // namespace forkpoint::align

@@ -68,6 +68,21 @@ Places join(const JoinLevel& level, const std::vector<Places>& parts)
     return out;
 }
 
+/// As rowMapSource does it along `dim`, in as many blocks as `order` has.
+void reorder(Places& places, const std::vector<std::int64_t>& order, std::size_t dim)
+{
+    if (order.empty()) {
+        return;
+    }
+    const auto inverse = inverseOf(order);
+    const std::int64_t length = places.shape[dim], block = length / std::ssize(order);
+    const std::int64_t inner = elementCount({ places.shape.begin() + static_cast<std::ptrdiff_t>(dim) + 1, places.shape.end() }).value_or(1);
+    for (auto& index : places.indices) {
+        const std::int64_t at = index / inner % length, from = at / block;
+        index += (inverse[static_cast<std::size_t>(from)] - from) * block * inner;
+    }
+}
+
 Places placesOf(const Assembly& assembly)
 {
     std::vector<Places> perMicro;
@@ -92,23 +107,15 @@ Places placesOf(const Assembly& assembly)
     }
     JoinLevel micros;
     micros.join = assembly.micros;
+    micros.dim = assembly.microDim;
+    micros.groups = assembly.microBlocks;
     Places whole = join(micros, perMicro);
     whole.consistent = whole.consistent && whole.shape == assembly.shape; // cut or padded: the places moved
-    if (whole.consistent && !assembly.order.empty() && assembly.samples > 0) {
-        const auto inverse = inverseOf(*assembly.order);
-        const std::int64_t block = std::max<std::int64_t>(1, elementCount(whole.shape).value_or(0) / assembly.samples);
-        for (auto& index : whole.indices) {
-            index = inverse[static_cast<std::size_t>(index / block)] * block + index % block;
-        }
+    if (whole.consistent && assembly.samples > 0) {
+        reorder(whole, assembly.order, assembly.orderDim);
     }
-    if (whole.consistent && !assembly.positionOrder.empty()) {
-        const auto inverse = inverseOf(*assembly.positionOrder);
-        const auto length = static_cast<std::int64_t>(inverse.size());
-        const std::int64_t inner = elementCount({ whole.shape.begin() + assembly.positionDim + 1, whole.shape.end() }).value_or(1);
-        for (auto& index : whole.indices) {
-            const std::int64_t position = index / inner % length;
-            index += (inverse[static_cast<std::size_t>(position)] - position) * inner;
-        }
+    if (whole.consistent) {
+        reorder(whole, assembly.positionOrder, assembly.positionDim);
     }
     return whole;
 }

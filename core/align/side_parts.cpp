@@ -72,40 +72,38 @@ bool isUniform(const PartGrid& grid)
     });
 }
 
-bool isRowLed(const PartGrid& grid, const std::map<Cell, RowKeys>& rows)
+/// The fewest positions that a matrix of tokens has in the cell; 0 if there is none.
+std::int64_t fewestPositions(const RowKeys& keys)
 {
-    std::int64_t perSample = 0;
-    for (const auto& row : grid) {
+    std::int64_t out = 0;
+    for (const auto& matrix : keys.tokens) {
+        out = out == 0 ? matrix.positions : std::min(out, matrix.positions);
+    }
+    return out;
+}
+
+/// Finds `rows`, `rowLed`, `perRow`, `flattened` and `rowsSecond`.
+void findRows(SideParts& parts, const std::map<Cell, RowKeys>& rows)
+{
+    std::set<std::int64_t> counts, perRow;
+    parts.rowsSecond = parts.flattened = true;
+    for (const auto& row : parts.grid) {
         for (const auto& part : row) {
             const auto& shape = part.record->shape;
             const auto cell = rows.find({ part.rankIndex, part.micro });
-            if (shape.empty() || cell == rows.end() || cell->second.rows == 0 || shape[0] % cell->second.rows != 0) {
-                return false;
-            }
-            const auto own = shape[0] / cell->second.rows;
-            if (own == 0 || (perSample != 0 && own != perSample)) {
-                return false;
-            }
-            perSample = own;
+            const std::int64_t own = cell == rows.end() ? 0 : cell->second.rows;
+            counts.insert(own);
+            const std::int64_t entries = own == 0 || shape.empty() || shape[0] % own != 0 ? 0 : shape[0] / own;
+            perRow.insert(entries);
+            const std::int64_t positions = cell == rows.end() ? 0 : fewestPositions(cell->second);
+            parts.flattened = parts.flattened && (positions == 0 || entries % positions == 0);
+            parts.rowsSecond = parts.rowsSecond && own != 0 && shape.size() > 1 && shape[1] == own;
         }
     }
-    return perSample != 0;
-}
-
-/// The samples of each part of a row-led grid, if all have as many, and several entries of each; else 0.
-std::int64_t rowsPerPart(const PartGrid& grid, const std::map<Cell, RowKeys>& rows)
-{
-    std::int64_t out = 0;
-    for (const auto& row : grid) {
-        for (const auto& part : row) {
-            const auto own = rows.at({ part.rankIndex, part.micro }).rows;
-            if ((out != 0 && own != out) || own == part.record->shape[0]) {
-                return 0;
-            }
-            out = own;
-        }
-    }
-    return out;
+    parts.rows = counts.size() == 1 ? *counts.begin() : 0;
+    parts.perRow = perRow.size() == 1 ? *perRow.begin() : 0;
+    parts.rowLed = parts.perRow > 0;
+    parts.flattened = parts.flattened && parts.perRow > 1;
 }
 
 /// Axes and the order of the columns that is row-major over them.
@@ -334,8 +332,7 @@ SideParts sideParts(const PairKey& key, const PartGrid& grid, const SideKnowledg
 {
     SideParts out;
     out.grid = presentColumns(grid, out.incomplete);
-    out.rowLed = isRowLed(out.grid, side.rows);
-    out.rows = out.rowLed ? rowsPerPart(out.grid, side.rows) : 0;
+    findRows(out, side.rows);
     out.sameRows = side.replicated;
     out.given = side.given != nullptr;
     out.positions = side.positions > 0 && isActivation(key.kind) && hasPositions(out.grid, side.rows) ? side.positions : 0;

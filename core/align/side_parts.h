@@ -53,8 +53,11 @@ struct SideParts {
     PartGrid grid;              ///< [micro][column]; columns are row-major over the axes, except that rows may be shorter with a single axis
     std::vector<PartAxis> axes; ///< outermost first; none if there is one part
     bool incomplete = false;    ///< a part was not recorded in some micro-step or on some rank
-    bool rowLed = false;        ///< the leading dim of every part is its samples, each equally often
-    std::int64_t rows = 0;      ///< `rowLed`: samples of each part, if all have as many and several entries of each; else 0
+    bool rowLed = false;        ///< the leading dim of every part may be its samples, with equally many entries of each
+    bool rowsSecond = false;    ///< the second dim of every part is as long as it has samples: sequences that come first
+    std::int64_t rows = 0;      ///< samples of each part, if all have as many; else 0
+    std::int64_t perRow = 0;    ///< `rowLed`: entries of each sample; else 0
+    bool flattened = false;     ///< `perRow` may count positions: it is a multiple of those that the tokens have, or these are not known
     bool sameRows = false;      ///< along all axes of ranks
     bool given = false;         ///< the user said how: nothing else is tried
     std::int64_t positions = 0; ///< every part is brought to this length along dim 1; 0: as they are

@@ -55,13 +55,13 @@ std::vector<std::pair<std::vector<T>, std::vector<T>>> oneByOne(const std::vecto
     return out;
 }
 
-std::vector<CellGroup> grouped(const RankLists& ranks, const MicroLists& micros, const StepCells& a, const StepCells& b)
+std::vector<CellGroup> grouped(const RankLists& ranks, const MicroLists& micros, const StepCells& a, const StepCells& b, bool ofParts)
 {
     std::vector<CellGroup> groups;
     for (const auto& [ranksA, ranksB] : ranks) {
         for (const auto& [microsA, microsB] : micros) {
             CellGroup group { ranksA, ranksB, microsA, microsB, {}, {}, {}, {} };
-            group.rows = relateRows(a.rows, cellsOf(ranksA, microsA), b.rows, cellsOf(ranksB, microsB));
+            group.rows = relateRows(a.rows, cellsOf(ranksA, microsA), b.rows, cellsOf(ranksB, microsB), ofParts);
             groups.push_back(std::move(group));
         }
     }
@@ -191,7 +191,7 @@ std::string planText(const StepPlan& plan, const Circumstances& given)
 
 } // namespace
 
-StepCells stepCells(const Side& side, const StepRecords& records)
+StepCells stepCells(const Side& side, const StepRecords& records, std::size_t rowDim)
 {
     StepCells cells;
     std::set<std::int32_t> micros;
@@ -213,11 +213,13 @@ StepCells stepCells(const Side& side, const StepRecords& records)
     if (cells.micros.empty()) {
         cells.micros = { 0 };
     }
-    cells.rows = rowKeys(side, records);
+    cells.rows = rowKeys(side, records, rowDim);
     return cells;
 }
 
-StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* previous)
+bool rowsMatch(const StepPlan& plan) { return allMatched(plan.groups); }
+
+StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* previous, bool ofParts)
 {
     const Side &a = sideA.side, &b = sideB.side;
     const StepCells &cellsA = sideA.cells, &cellsB = sideB.cells;
@@ -234,7 +236,7 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
             if ((found && !tokensDiffer) || (byRank && !worlds) || (byMicro && !micros)) {
                 continue;
             }
-            auto groups = grouped(byRank ? rankWise : rankJoined, byMicro ? microWise : microJoined, cellsA, cellsB);
+            auto groups = grouped(byRank ? rankWise : rankJoined, byMicro ? microWise : microJoined, cellsA, cellsB, ofParts);
             if (!allMatched(groups) || (found && !allSplit(groups))) {
                 continue;
             }
@@ -248,7 +250,7 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
     if (!found) {
         plan.rankByRank = worlds;
         plan.microByMicro = micros;
-        plan.groups = grouped(worlds ? rankWise : rankJoined, micros ? microWise : microJoined, cellsA, cellsB);
+        plan.groups = grouped(worlds ? rankWise : rankJoined, micros ? microWise : microJoined, cellsA, cellsB, ofParts);
     }
     for (const auto& [microsA, microsB] : plan.microByMicro ? microWise : microJoined) {
         plan.microsA.push_back(microsA);

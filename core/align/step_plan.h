@@ -13,7 +13,11 @@ struct StepCells {
     std::map<Cell, RowKeys> rows;
 };
 
-StepCells stepCells(const Side& side, const StepRecords& records);
+/// `rowDim`: as of rowKeys.
+StepCells stepCells(const Side& side, const StepRecords& records, std::size_t rowDim = 0);
+
+/// Whether both sides hold the same rows in every group.
+bool rowsMatch(const StepPlan& plan);
 
 struct PlanSide {
     const Side& side;
@@ -24,7 +28,7 @@ struct PlanSide {
 
 /// Decides which cells belong together: the finest grouping under which both sides hold the same rows; if there is none, rank by rank for
 /// equal worlds (as far as both sides recorded them) and micro-step by micro-step for equal counts. `previous` supplies the weights where the
-/// losses of this step agree under none.
-StepPlan planStep(const PlanSide& a, const PlanSide& b, const StepPlan* previous);
+/// losses of this step agree under none. `ofParts`: as of relateRows.
+StepPlan planStep(const PlanSide& a, const PlanSide& b, const StepPlan* previous, bool ofParts = true);
 
 } // namespace forkpoint::align

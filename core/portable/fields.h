@@ -181,11 +181,15 @@ template <class Archive> void fields(Archive& archive, JoinLevel& x)
 
 template <class Archive> void fields(Archive& archive, Assembly& x)
 {
-    auto& [rows, outer, ranks, micros, padLeft, positionDim, dtype, dim, weight, order, samples, positionOrder, shape, positions] = x;
+    auto& [rows, outer, ranks, micros, padLeft, orderDim, positionDim, microDim, microBlocks, dtype, dim, weight, order, samples, positionOrder, shape,
+           positions] = x;
     PartGrid parts = rows.grid();
     archive(parts, outer, ranks, dim, micros, weight, order, samples, shape, positions, padLeft, dtype);
     archive.appended(positionOrder);
     archive.appended(positionDim);
+    archive.appended(orderDim);
+    archive.appended(microDim);
+    archive.appended(microBlocks);
     if constexpr (Archive::kReads) {
         rows = parts;
         bool sound = !parts.empty() && elementCount(shape).has_value() && dim >= 0 && (order.empty() || static_cast<std::int64_t>(order.size()) == samples);
@@ -196,11 +200,12 @@ template <class Archive> void fields(Archive& archive, Assembly& x)
             sound = sound && sample >= 0 && sample < samples;
         }
         if (!order.empty()) {
-            sound = sound && !shape.empty() && shape[0] >= samples;
+            sound = sound && orderDim < shape.size() && shape[orderDim] >= samples;
         }
+        sound = sound && microBlocks > 0;
         if (!positionOrder.empty()) {
             const std::int64_t length = std::ssize(*positionOrder);
-            sound = sound && positionDim < shape.size() && shape[positionDim] == length
+            sound = sound && positionDim < shape.size() && shape[positionDim] >= length
                 && std::all_of(positionOrder.begin(), positionOrder.end(), [&](std::int64_t i) { return i >= 0 && i < length; });
         }
         if (!sound) {

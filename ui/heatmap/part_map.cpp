@@ -20,32 +20,38 @@ bool joinsRanks(const Assembly& assembly)
     return assembly.ranks == Join::Concat && assembly.outer.empty() && !assembly.parts.empty() && assembly.parts.front().size() > 1 && assembly.dim >= 0;
 }
 
-bool joinsMicros(const Assembly& assembly) { return assembly.micros == Join::Concat && assembly.parts.size() > 1; }
+bool joinsMicros(const Assembly& assembly)
+{
+    return assembly.micros == Join::Concat && assembly.microBlocks == 1 && assembly.parts.size() > 1;
+}
 
 std::int32_t microOf(const Part& part) { return bundle::hasMicro(part.record->phase) ? part.micro : -1; }
 
-/// Length of a micro-step's joined parts along dim 0.
-std::int64_t rowsOf(const Assembly& assembly, std::span<const Part> row)
+bool joinsRanksAlong(const Assembly& assembly, std::size_t dim) { return joinsRanks(assembly) && static_cast<std::size_t>(assembly.dim) == dim; }
+bool joinsMicrosAlong(const Assembly& assembly, std::size_t dim) { return joinsMicros(assembly) && assembly.microDim == dim; }
+
+/// Length of a micro-step's joined parts along a dim.
+std::int64_t lengthOf(const Assembly& assembly, std::span<const Part> row, std::size_t dim)
 {
     std::int64_t length = 0;
     for (const auto& part : row) {
-        length += lengthOf(part, 0);
-        if (!joinsRanks(assembly) || assembly.dim != 0) {
+        length += lengthOf(part, dim);
+        if (!joinsRanksAlong(assembly, dim)) {
             break;
         }
     }
     return length;
 }
 
-/// The parts along dim 0 before rows are reordered.
-std::vector<PartSpan> rowSpans(const Assembly& assembly)
+/// The parts along a dim before anything is reordered.
+std::vector<PartSpan> spansAlong(const Assembly& assembly, std::size_t dim)
 {
     std::vector<PartSpan> spans;
     std::int64_t at = 0;
-    const bool byRank = joinsRanks(assembly) && assembly.dim == 0, byMicro = joinsMicros(assembly);
+    const bool byRank = joinsRanksAlong(assembly, dim), byMicro = joinsMicrosAlong(assembly, dim);
     for (const auto& row : assembly.parts) {
         for (const auto& part : row) {
-            const std::int64_t length = byRank ? lengthOf(part, 0) : rowsOf(assembly, row);
+            const std::int64_t length = byRank ? lengthOf(part, dim) : lengthOf(assembly, row, dim);
             spans.push_back({ at, at + length, byRank ? part.rank->rank : -1, byMicro ? microOf(part) : -1 });
             at += length;
             if (!byRank) {
@@ -59,9 +65,10 @@ std::vector<PartSpan> rowSpans(const Assembly& assembly)
     return spans;
 }
 
-std::int64_t rowsPerSample(const Assembly& assembly)
+/// Entries along `dim` that one entry of `order` moves.
+std::int64_t blockOf(const Assembly& assembly, const std::vector<std::int64_t>& order, std::size_t dim)
 {
-    return assembly.order.empty() || assembly.samples <= 0 || assembly.shape.empty() ? 1 : assembly.shape[0] / assembly.samples;
+    return order.empty() || dim >= assembly.shape.size() ? 1 : assembly.shape[dim] / std::ssize(order);
 }
 
 /// The same as they lie after blocks of `rows` were reordered; none if they are mixed too much.
@@ -93,31 +100,20 @@ std::vector<PartSpan> reordered(const std::vector<std::int64_t>& order, std::int
 std::vector<PartAxis> partAxes(const Assembly& assembly)
 {
     std::vector<PartAxis> axes;
-    if ((joinsRanks(assembly) && assembly.dim == 0) || joinsMicros(assembly)) {
-        auto spans = rowSpans(assembly);
-        if (!assembly.order.empty()) {
-            spans = reordered(*assembly.order, rowsPerSample(assembly), spans);
+    for (std::size_t dim = 0; dim < assembly.shape.size(); ++dim) {
+        const bool mixed = assembly.microBlocks > 1 && assembly.microDim == dim; // parts of micro-steps alternate
+        if (mixed || (!joinsRanksAlong(assembly, dim) && !joinsMicrosAlong(assembly, dim))) {
+            continue;
         }
-        if (!assembly.positionOrder.empty() && assembly.positionDim == 0) {
-            spans = reordered(*assembly.positionOrder, 1, spans);
+        auto spans = spansAlong(assembly, dim);
+        if (!assembly.order.empty() && assembly.orderDim == dim) {
+            spans = reordered(*assembly.order, blockOf(assembly, *assembly.order, dim), spans);
+        }
+        if (!assembly.positionOrder.empty() && assembly.positionDim == dim) {
+            spans = reordered(*assembly.positionOrder, blockOf(assembly, *assembly.positionOrder, dim), spans);
         }
         if (spans.size() > 1 && spans.size() <= kMostSpans) {
-            axes.push_back({ 0, std::move(spans) });
-        }
-    }
-    if (joinsRanks(assembly) && assembly.dim != 0) {
-        PartAxis axis { static_cast<std::size_t>(assembly.dim), {} };
-        std::int64_t at = 0;
-        for (const auto& part : assembly.parts.front()) {
-            const std::int64_t length = lengthOf(part, axis.dim);
-            axis.spans.push_back({ at, at + length, part.rank->rank, -1 });
-            at += length;
-        }
-        if (!assembly.positionOrder.empty() && assembly.positionDim == axis.dim) {
-            axis.spans = reordered(*assembly.positionOrder, 1, axis.spans);
-        }
-        if (!axis.spans.empty() && axis.spans.size() <= kMostSpans) {
-            axes.push_back(std::move(axis));
+            axes.push_back({ dim, std::move(spans) });
         }
     }
     return axes;
@@ -129,23 +125,19 @@ PartPlace placeOf(const Assembly& assembly, std::vector<std::int64_t> index)
     if (assembly.parts.empty() || assembly.parts.front().empty()) {
         return place;
     }
-    if (!assembly.positionOrder.empty() && assembly.positionDim < index.size()) {
-        auto& position = index[assembly.positionDim];
-        if (position < std::ssize(*assembly.positionOrder)) {
-            position = assembly.positionOrder[static_cast<std::size_t>(position)];
+    const auto before = [&](const std::vector<std::int64_t>& order, std::size_t dim) { // where it was before this reordering
+        const std::int64_t block = blockOf(assembly, order, dim);
+        if (dim < index.size() && index[dim] / block < std::ssize(order)) {
+            index[dim] = order[static_cast<std::size_t>(index[dim] / block)] * block + index[dim] % block;
         }
-    }
-    if (!assembly.order.empty() && !index.empty()) {
-        const std::int64_t rows = rowsPerSample(assembly);
-        const auto sample = static_cast<std::size_t>(index[0] / rows);
-        if (sample < assembly.order.size()) {
-            index[0] = assembly.order[sample] * rows + index[0] % rows;
-        }
-    }
+    };
+    before(*assembly.positionOrder, assembly.positionDim);
+    before(*assembly.order, assembly.orderDim);
     std::size_t micro = 0, rank = 0;
-    if (joinsMicros(assembly) && !index.empty()) {
-        while (micro + 1 < assembly.parts.size() && index[0] >= rowsOf(assembly, assembly.parts[micro])) {
-            index[0] -= rowsOf(assembly, assembly.parts[micro]);
+    if (joinsMicros(assembly) && assembly.microDim < index.size()) {
+        auto& at = index[assembly.microDim];
+        while (micro + 1 < assembly.parts.size() && at >= lengthOf(assembly, assembly.parts[micro], assembly.microDim)) {
+            at -= lengthOf(assembly, assembly.parts[micro], assembly.microDim);
             ++micro;
         }
     }
@@ -162,7 +154,7 @@ PartPlace placeOf(const Assembly& assembly, std::vector<std::int64_t> index)
         place.rank = part.rank->rank;
     }
     place.weighted = assembly.weight != 1;
-    if (microOf(part) >= 0 && (assembly.micros != Join::Sum || assembly.parts.size() == 1)) {
+    if (microOf(part) >= 0 && (assembly.parts.size() == 1 || joinsMicros(assembly))) {
         place.micro = part.micro;
     }
     place.index = std::move(index);

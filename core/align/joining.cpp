@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/align/joining.h"
+
+#include "core/align/samples.h"
+#include "core/tensor/composed_sources.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace forkpoint::align {
+
+namespace {
+
+constexpr std::size_t kProbes = 64;     ///< elements read to tell two ways apart
+constexpr std::size_t kMostLanes = 8;   ///< that are looked at to tell
+constexpr std::size_t kMostTrials = 32; ///< ways that are tried
+constexpr double kFits = 1e-3;          ///< apart by no more, relative to their size, the natural way is not doubted
+constexpr double kBetter = 10;          ///< so many times closer is what replaces it
+
+/// Some elements of a tensor, spread over it: an odd walk, so that no dim is seen at one place only.
+std::vector<std::int64_t> spread(std::size_t count)
+{
+    std::vector<std::int64_t> indices;
+    const std::size_t n = std::min(kProbes, count);
+    for (std::size_t i = 0; i < n; ++i) {
+        indices.push_back(static_cast<std::int64_t>((i * (count / n) + i * 7919 % std::max<std::size_t>(1, count / n)) % count));
+    }
+    return indices;
+}
+
+template <class T> void append(std::vector<double>& out, std::span<const std::byte> bytes)
+{
+    for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+        T value {};
+        std::memcpy(&value, bytes.data() + at, sizeof(T));
+        out.push_back(static_cast<double>(value));
+    }
+}
+
+/// The elements at `indices` of an assembled tensor; empty if they cannot be read, or are of a type in which no positions are counted.
+std::vector<double> probes(const bundle::Bundle& bundle, const Assembly& assembly, const std::vector<std::int64_t>& indices)
+{
+    auto few = openAt(bundle, assembly, indices);
+    if (few && isFloating((*few)->dtype())) {
+        few = weightedSumSource({ std::move(*few) }, { 1 }); // float32 or float64
+    }
+    ReadBuffer buffer;
+    const auto bytes = few ? (*few)->read(Box::whole((*few)->shape()), buffer) : tl::unexpected(few.error());
+    std::vector<double> out;
+    if (bytes) {
+        switch ((*few)->dtype()) {
+        case DType::Float64:
+            append<double>(out, *bytes);
+            break;
+        case DType::Float32:
+            append<float>(out, *bytes);
+            break;
+        case DType::Int64:
+            append<std::int64_t>(out, *bytes);
+            break;
+        case DType::Int32:
+            append<std::int32_t>(out, *bytes);
+            break;
+        default:
+            break;
+        }
+    }
+    return out;
+}
+
+/// How far the sides of a lane are apart, relative to their size; nullopt if that cannot be told.
+std::optional<double> distance(const bundle::Bundle& bundleA, const bundle::Bundle& bundleB, const Lane& lane)
+{
+    std::vector<std::int64_t> indices;
+    if (isSampled(lane.a) || isSampled(lane.b)) {
+        const auto common = commonSamples({ &lane.a, &lane.b });
+        for (const auto i : spread(common.size())) {
+            indices.push_back(common[static_cast<std::size_t>(i)]);
+        }
+    } else {
+        indices = spread(static_cast<std::size_t>(elementCount(lane.a.shape).value_or(0)));
+    }
+    const auto x = probes(bundleA, lane.a, indices), y = probes(bundleB, lane.b, indices);
+    if (x.empty() || x.size() != y.size()) {
+        return std::nullopt;
+    }
+    double apart = 0, size = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        apart += std::abs(x[i] - y[i]);
+        size += std::max(std::abs(x[i]), std::abs(y[i]));
+    }
+    return std::isfinite(apart) && size > 0 ? std::optional(apart / size) : std::nullopt;
+}
+
+/// Adds up parts that nobody declared to be partial.
+bool guessesSum(const Candidate& candidate)
+{
+    return candidate.micros.join == Join::Sum
+        || std::any_of(candidate.ways.begin(), candidate.ways.end(), [](const Way& w) { return w.join == Join::Sum && !w.declared; });
+}
+
+/// Of every part. Where every rank along an axis holds the whole, or computed the whole loss (partial sums of a replicated batch), only the others'
+/// share of the weight is left. The loss itself stays a mean of its replicas; so does what belongs to the losses of parts of the same rows.
+double weightFor(const PairKey& key, const SideWeights& weights, const SideParts& parts, const Candidate& candidate, bool weighted)
+{
+    if (!isFloating(parts.grid[0][0].record->dtype)) {
+        return 1;
+    }
+    double declared = 1, whole = 1;
+    bool says = false;
+    for (std::size_t k = 0; k < parts.axes.size(); ++k) {
+        const auto& way = candidate.ways[k];
+        if (parts.axes[k].pieces) {
+            continue;
+        }
+        declared *= way.weight.value_or(1);
+        says = says || way.weight;
+        const bool holdsWhole = way.weight || way.join == Join::Replicate
+            || (parts.axes[k].sameRows && !weights.ofParts && !isLoss(key) && elementCount(candidate.shape) != 1);
+        whole *= holdsWhole ? static_cast<double>(parts.axes[k].size) : 1.0;
+    }
+    if (!weighted || (says && parts.axes.size() == 1)) {
+        return declared;
+    }
+    return declared * (weights.ranks == Reduction::Mean ? weights.weight * whole : weights.weight);
+}
+
+bool sharesRows(const PartAxis& axis) { return axis.sameRows || axis.pieces; }
+
+/// Some of the side's samples are on one rank or in one micro-step, and some in others.
+bool dealsRows(const SideParts& parts)
+{
+    return parts.grid.size() > 1 || !std::all_of(parts.axes.begin(), parts.axes.end(), sharesRows);
+}
+
+bool fits(const Shape& shape, const RowPlace& place, std::int64_t rows)
+{
+    const auto d = static_cast<std::size_t>(place.dim);
+    return rows > 0 && d < shape.size() && shape[d] > 0 && shape[d] % rows == 0 && (!place.inner || shape[d] > rows) && (d == 0 || shape[d] == rows);
+}
+
+/// `order` at every place of a sequence of `blocks`, each as long as it.
+std::vector<std::int64_t> repeated(const std::vector<std::int64_t>& order, std::int64_t blocks)
+{
+    std::vector<std::int64_t> out;
+    out.reserve(order.size() * static_cast<std::size_t>(blocks));
+    for (std::int64_t first = 0; first < blocks * std::ssize(order); first += std::ssize(order)) {
+        for (const auto i : order) {
+            out.push_back(first + i);
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+bool hasRows(const SideParts& parts, const Candidate& candidate, const RowPlace& place)
+{
+    const auto isAlong = [&](const Way& way) { return way.join == Join::Concat && way.dim == place.dim; };
+    for (std::size_t k = 0; k < parts.axes.size(); ++k) {
+        const auto& way = candidate.ways[k];
+        if (!sharesRows(parts.axes[k])) {
+            if (!isAlong(way) || (way.blocks > 1) != place.inner) {
+                return false; // a sum, or what every rank of a split batch holds in full, has no samples
+            }
+        } else if (way.join == Join::Sum || (isAlong(way) && (place.dim != 0 || (way.blocks > 1) == place.inner))) {
+            return false; // parts of one sample are not one after the other, unless they are positions around or within samples
+        }
+    }
+    return parts.grid.size() == 1 || (isAlong(candidate.micros) && (candidate.micros.blocks > 1) == place.inner);
+}
+
+std::vector<Choice> Joining::choices(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB) const
+{
+    std::vector<Choice> all;
+    for (const auto& x : ofA) {
+        for (const auto& y : ofB) {
+            if (x.shape == y.shape) {
+                all.push_back({ x, y, {}, x.cost + y.cost });
+            }
+        }
+    }
+    const auto byCost = [](const Choice& x, const Choice& y) { return x.cost < y.cost; };
+    std::stable_sort(all.begin(), all.end(), byCost);
+    const bool bothSplit = group.rows.splitA && group.rows.splitB; // parts of equal shape, but maybe of other positions
+    if (!hasDoubtfulRows(a) && !hasDoubtfulRows(b) && !bothSplit && !all.empty()) {
+        std::erase_if(all, [least = all.front().cost](const Choice& c) { return c.cost > least; });
+    }
+    std::vector<Choice> out;
+    for (auto& choice : all) {
+        if (out.size() < kMostTrials) {
+            addPlaces(out, std::move(choice));
+        }
+    }
+    std::stable_sort(out.begin(), out.end(), byCost);
+    return out;
+}
+
+/// The choice for every place that its samples may have.
+void Joining::addPlaces(std::vector<Choice>& to, Choice choice) const
+{
+    bool any = false;
+    if (!group.rows.order.empty() && isActivation(key.kind)) {
+        for (const RowPlace place : { RowPlace { 0, false }, RowPlace { 1, false }, RowPlace { 0, true } }) {
+            if (fits(choice.b.shape, place, group.rows.rowsB) && hasRows(a, choice.a, place) && hasRows(b, choice.b, place)) {
+                to.push_back(choice);
+                to.back().rows = place;
+                to.back().cost += place.inner && !dealsRows(a) && !dealsRows(b) ? 1 : 0;
+                any = true;
+            }
+        }
+    }
+    if (!any || (!dealsRows(a) && !dealsRows(b))) { // the tensor may have no samples
+        choice.cost += any ? 1 : 0;
+        to.push_back(std::move(choice));
+    }
+}
+
+std::size_t Joining::laneCount(const Choice& choice) const { return std::max(align::laneCount(a, choice.a), align::laneCount(b, choice.b)); }
+
+Lane Joining::lane(const Choice& choice, const LossWeights& weights, std::size_t number) const
+{
+    const bool weighted = key.kind == bundle::Kind::GradOutput || isLocalGradient(key) || isLoss(key) || guessesSum(choice.a) || guessesSum(choice.b);
+    Lane out;
+    out.a = assemblyOf(a, choice.a, weightFor(key, weights.a, a, choice.a, weighted), std::min(number, align::laneCount(a, choice.a) - 1));
+    out.b = assemblyOf(b, choice.b, weightFor(key, weights.b, b, choice.b, weighted), std::min(number, align::laneCount(b, choice.b) - 1));
+    if (choice.rows) {
+        orderRows(out.b, choice);
+    }
+    if (!group.rows.positionOrder.empty() && isActivation(key.kind)) {
+        orderPositions(out.b, choice);
+    }
+    return out;
+}
+
+void Joining::orderRows(Assembly& of, const Choice& choice) const
+{
+    const auto length = choice.b.shape[static_cast<std::size_t>(choice.rows->dim)];
+    of.orderDim = static_cast<std::uint8_t>(choice.rows->dim);
+    if (choice.rows->inner) {
+        of.order = repeated(*group.rows.order, length / group.rows.rowsB);
+        of.samples = length;
+    } else {
+        of.order = group.rows.order;
+        of.samples = group.rows.rowsB;
+    }
+}
+
+/// Where the ranks that split positions are joined along a dim, that dim has positions: of all samples at once, or of one sample after the other.
+void Joining::orderPositions(Assembly& of, const Choice& choice) const
+{
+    const auto& split = group.rows.splitB ? b : a;
+    const auto& joined = group.rows.splitB ? choice.b : choice.a;
+    const auto& order = group.rows.positionOrder;
+    for (std::size_t k = 0; k < split.axes.size(); ++k) {
+        const auto& way = joined.ways[k];
+        if (!split.axes[k].sameRows || split.axes[k].pieces || way.join != Join::Concat) {
+            continue;
+        }
+        const auto length = joined.shape[static_cast<std::size_t>(way.dim)], positions = std::ssize(*order);
+        if (length > 0 && length % positions == 0) {
+            of.positionOrder = way.blocks > 1 ? bundle::SharedValue<std::vector<std::int64_t>>(repeated(*order, length / positions)) : order;
+            of.positionDim = static_cast<std::uint8_t>(way.dim);
+        }
+    }
+}
+
+bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB)
+{
+    struct Best {
+        double apart = std::numeric_limits<double>::infinity();
+        std::size_t index = 0;
+    };
+    const auto closest = [&](std::size_t begin, std::size_t end) {
+        Best best;
+        for (std::size_t i = begin; i < end; ++i) {
+            std::optional<double> apart; // of the replicas the worst
+            for (std::size_t number = 0; number < std::min(pair.laneCount(choices[i]), kMostLanes); ++number) {
+                const auto own = distance(bundleA, bundleB, pair.lane(choices[i], pair.group.weights, number));
+                apart = own ? std::max(apart.value_or(0), *own) : apart;
+            }
+            if (apart && *apart < best.apart) {
+                best = { *apart, i };
+            }
+        }
+        return best;
+    };
+    std::size_t natural = 0; // so many are the most natural
+    while (natural < choices.size() && choices[natural].cost == choices.front().cost) {
+        ++natural;
+    }
+    auto best = closest(0, natural);
+    const bool read = std::isfinite(best.apart);
+    if (read && best.apart > kFits) {
+        if (const auto other = closest(natural, choices.size()); other.apart * kBetter < best.apart) {
+            best = other;
+        }
+    }
+    std::swap(choices.front(), choices[best.index]);
+    return read;
+}
+
+} // namespace forkpoint::align

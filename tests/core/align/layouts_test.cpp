@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/run_builder.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <numeric>
+
+// Every way to lay out samples and positions in a tensor, with every way to deal them to ranks and micro-steps: batch first, as most models have it;
+// sequence first, as nn.LSTM and nn.Transformer have it by default; flattened, as criteria want it.
+namespace forkpoint::align {
+namespace {
+
+using test::aligned;
+using test::f32;
+using test::i64;
+using test::RecordedRun;
+
+using Order = std::vector<std::int64_t>;
+
+constexpr std::int64_t kRows = 4, kFeatures = 3;
+
+/// What a cell has: these samples, and of each these positions.
+struct Share {
+    Order rows, positions;
+};
+
+float valueAt(std::int64_t row, std::int64_t position, std::int64_t feature)
+{
+    return static_cast<float>(row * 1000 + position * 10 + feature) + 0.5f;
+}
+
+test::Values values(const Share& share, Shape shape, bool sequenceFirst)
+{
+    std::vector<float> out;
+    const auto &outer = sequenceFirst ? share.positions : share.rows, &inner = sequenceFirst ? share.rows : share.positions;
+    for (const auto i : outer) {
+        for (const auto j : inner) {
+            for (std::int64_t feature = 0; feature < kFeatures; ++feature) {
+                out.push_back(sequenceFirst ? valueAt(j, i, feature) : valueAt(i, j, feature));
+            }
+        }
+    }
+    return f32(std::move(shape), out);
+}
+
+test::Values tokens(const Share& share, bool sequenceFirst)
+{
+    std::vector<std::int64_t> out;
+    const auto &outer = sequenceFirst ? share.positions : share.rows, &inner = sequenceFirst ? share.rows : share.positions;
+    for (const auto i : outer) {
+        for (const auto j : inner) {
+            out.push_back(sequenceFirst ? j * 100 + i : i * 100 + j);
+        }
+    }
+    return i64({ std::ssize(outer), std::ssize(inner) }, out);
+}
+
+void record(test::RankScribe& to, const Share& share, const Share& batch, bool batchSequenceFirst)
+{
+    const auto n = std::ssize(share.rows), t = std::ssize(share.positions);
+    to.batch(tokens(batch, batchSequenceFirst), { .slot = "0" });
+    to.input("", tokens(share, batchSequenceFirst)).input("embedding", tokens(share, true));
+    to.output("batch_first", values(share, { n, t, kFeatures }, false)).output("sequence_first", values(share, { t, n, kFeatures }, true));
+    to.output("flat_batch_first", values(share, { n * t, kFeatures }, false)).output("flat_sequence_first", values(share, { t * n, kFeatures }, true));
+    const Share last { share.rows, { 0 } };
+    to.output("pooled", values(last, { n, kFeatures }, false)).output("state", values(last, { 1, n, kFeatures }, true));
+    const Share positionsOnly { { 0 }, share.positions };
+    to.output("positions", values(positionsOnly, { t, kFeatures }, false));
+}
+
+struct Deal {
+    friend void PrintTo(const Deal& deal, std::ostream* to) { *to << deal.name; }
+    std::string name;
+    int ranks = 1, micros = 1;
+    std::function<Order(int, int)> rows;    ///< of a rank and a micro-step
+    std::function<Order(int)> positions;    ///< of a rank; null: all
+};
+
+const Deal kDeals[] = {
+    { "Whole", 1, 1, [](int, int) { return Order { 0, 1, 2, 3 }; }, {} },
+    { "Shuffled", 1, 1, [](int, int) { return Order { 2, 0, 3, 1 }; }, {} },
+    { "TwoMicroSteps", 1, 2, [](int, int m) { return Order { 2 * m, 2 * m + 1 }; }, {} },
+    { "TwoMicroStepsInTurn", 1, 2, [](int, int m) { return Order { m, m + 2 }; }, {} },
+    { "TwoRanks", 2, 1, [](int r, int) { return Order { r, r + 2 }; }, {} },
+    { "TwoRanksInOrder", 2, 1, [](int r, int) { return Order { 2 * r, 2 * r + 1 }; }, {} },
+    { "TwoRanksTwoMicroSteps", 2, 2, [](int r, int m) { return Order { 2 * m + r }; }, {} },
+    { "TwoHalvesOfPositions", 2, 1, [](int, int) { return Order { 0, 1, 2, 3 }; }, [](int r) { return r == 0 ? Order { 0, 1, 2, 3 } : Order { 4, 5, 6, 7 }; } },
+    { "AZigzagOfPositions", 2, 1, [](int, int) { return Order { 0, 1, 2, 3 }; }, [](int r) { return r == 0 ? Order { 0, 1, 6, 7 } : Order { 2, 3, 4, 5 }; } },
+    { "RanksOfRowsAndPositions", 4, 1, [](int r, int) { return r < 2 ? Order { 0, 2 } : Order { 1, 3 }; },
+      [](int r) { return r % 2 == 0 ? Order { 0, 1, 2, 3 } : Order { 4, 5, 6, 7 }; } },
+    { "RanksOfRowsAndAZigzag", 4, 1, [](int r, int) { return r < 2 ? Order { 0, 2 } : Order { 1, 3 }; },
+      [](int r) { return r % 2 == 0 ? Order { 0, 1, 6, 7 } : Order { 2, 3, 4, 5 }; } },
+};
+
+/// How the batch is recorded: whole or in the parts that the model gets; samples or positions first.
+struct BatchLayout {
+    friend void PrintTo(const BatchLayout& batch, std::ostream* to) { *to << batch.name; }
+    std::string name;
+    bool inParts = false, sequenceFirst = false;
+};
+
+void write(RecordedRun& run, const Deal& deal, std::int64_t length, const BatchLayout& batch)
+{
+    Order all(static_cast<std::size_t>(length));
+    std::iota(all.begin(), all.end(), 0);
+    for (int rank = 0; rank < deal.ranks; ++rank) {
+        for (int micro = 0; micro < deal.micros; ++micro) {
+            const Share share { deal.rows(rank, micro), deal.positions ? deal.positions(rank) : all };
+            run.rank(rank).micro(micro);
+            record(run.rank(rank), share, { share.rows, batch.inParts ? share.positions : all }, batch.sequenceFirst);
+            run.rank(rank).loss(2);
+        }
+    }
+}
+
+std::vector<std::byte> bytesOf(const Side& side, const Assembly& assembly)
+{
+    const auto source = open(*side.bundle, assembly);
+    ReadBuffer buffer;
+    const auto bytes = source ? (*source)->read(Box::whole((*source)->shape()), buffer) : tl::unexpected(source.error());
+    EXPECT_TRUE(bytes) << bytes.error().text();
+    return bytes ? std::vector<std::byte>(bytes->begin(), bytes->end()) : std::vector<std::byte>();
+}
+
+/// The deal of the candidate, the length of the sequences, and the batch.
+class Layouts : public ::testing::TestWithParam<std::tuple<Deal, int, BatchLayout>> { };
+
+TEST_P(Layouts, AreComparedWhole)
+{
+    const auto& [deal, length, batch] = GetParam();
+    if (deal.positions && length != 8) {
+        return; // what is dealt are eight positions
+    }
+    for (const auto& other : kDeals) {
+        if (other.positions || (deal.positions && other.ranks * other.micros > 1)) {
+            continue; // both in parts: position_split_test.cpp
+        }
+        if (other.ranks == deal.ranks && other.micros == deal.micros && other.ranks * other.micros > 1) {
+            continue; // compared one by one
+        }
+        RecordedRun a("a", other.ranks), b("b", deal.ranks);
+        write(a, other, length, batch);
+        write(b, deal, length, batch);
+        const auto alignment = aligned(a.side(), b.side());
+        for (const auto& pair : alignment.pairs) {
+            ASSERT_EQ(pair.status, PairStatus::Matched) << other.name << ": " << pair.id << ": " << *pair.note;
+            for (const auto& lane : pair.lanes) {
+                EXPECT_EQ(bytesOf(alignment.a, lane.a), bytesOf(alignment.b, lane.b))
+                    << other.name << ": " << pair.id << ": " << *pair.assembly << "\n" << alignment.steps.front().text;
+            }
+        }
+    }
+}
+
+const BatchLayout kBatches[] = { { "", false, false }, { "BatchInParts", true, false }, { "BatchSequenceFirst", false, true },
+                                 { "BatchInPartsSequenceFirst", true, true } };
+
+INSTANTIATE_TEST_SUITE_P(Deals, Layouts, ::testing::Combine(::testing::ValuesIn(kDeals), ::testing::Values(8, 9), ::testing::ValuesIn(kBatches)),
+                         [](const auto& parameters) {
+                             return std::get<0>(parameters.param).name + (std::get<1>(parameters.param) == 8 ? "Long" : "Odd")
+                                 + std::get<2>(parameters.param).name;
+                         });
+
+} // namespace
+} // namespace forkpoint::align
