@@ -16,7 +16,6 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/parallel_pipeline.h>
-#include <tuple>
 
 // Names are brought to the reference's terms; records with equal keys then meet in one draft, parts of micro-steps and ranks. Then each draft is
 // related: the parts become wholes, the wholes lanes. Steps are planned one after the other, because each may rest on the one before, and then
@@ -142,6 +141,62 @@ Result<void> checkAxes(const std::vector<PlacementRule>& rules, const RankMesh& 
         }
     }
     return {};
+}
+
+struct StepOf {
+    const Side& side;
+    std::int32_t step = 0;
+    const RankMesh& mesh;
+    const StepRecords& records;
+};
+
+struct PlanTask {
+    StepOf a, b;
+    const StepPlan* previous = nullptr;
+};
+
+struct PlannedStep {
+    StepPlan plan;
+    StepCells cellsA, cellsB;
+};
+
+/// `ofParts`: as of planStep.
+PlannedStep planned(const PlanTask& task, PlannedStep with, bool ofParts)
+{
+    const auto side = [](const StepOf& of, const StepCells& cells) { return PlanSide { of.side, of.step, cells, of.mesh }; };
+    with.plan = planStep(side(task.a, with.cellsA), side(task.b, with.cellsB), task.previous, ofParts);
+    return with;
+}
+
+PlannedStep cellsOf(const PlanTask& task, std::size_t rowDim)
+{
+    PlannedStep out;
+    tbb::parallel_invoke([&] { out.cellsA = stepCells(task.a.side, task.a.records, rowDim); },
+                         [&] { out.cellsB = stepCells(task.b.side, task.b.records, rowDim); });
+    return out;
+}
+
+/// The plan under which both sides hold the same rows: as the batches have them; with sequences first in the batches; with ranks that have parts of
+/// them. The last two are as likely where both fit.
+PlannedStep planRows(const PlanTask& task)
+{
+    auto out = planned(task, cellsOf(task, 0), false);
+    if (!rowsMatch(out.plan)) {
+        out = planned(task, std::move(out), true);
+        auto turned = planned(task, cellsOf(task, 1), false);
+        if (!rowsMatch(turned.plan) && !rowsMatch(out.plan)) {
+            turned = planned(task, std::move(turned), true);
+        }
+        if (rowsMatch(turned.plan)) {
+            out = std::move(turned);
+        }
+    }
+    for (auto* cells : { &out.cellsA, &out.cellsB }) {
+        for (auto& [cell, keys] : cells->rows) {
+            keys.tokens = {}; // they have said what they had to
+        }
+    }
+    return out;
 }
 
 } // namespace
@@ -270,31 +325,10 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         const std::int32_t stepA = common[out.steps.size()], stepB = stepA + out.stepOffset;
         auto step = std::make_shared<Step>();
         const auto* previous = out.steps.empty() ? nullptr : &out.steps.back();
-        const auto cellsOf = [&](std::size_t rowDim) {
-            StepCells cellsA, cellsB;
-            tbb::parallel_invoke([&] { cellsA = stepCells(a, indexA->steps.at(stepA), rowDim); },
-                                 [&] { cellsB = stepCells(b, indexB->steps.at(stepB), rowDim); });
-            return std::pair(std::move(cellsA), std::move(cellsB));
-        };
-        const auto planOf = [&](const std::pair<StepCells, StepCells>& cells, bool ofParts) {
-            return planStep({ a, stepA, cells.first, *meshA }, { b, stepB, cells.second, *meshB }, previous, ofParts);
-        };
-        auto cells = cellsOf(0);
-        auto plan = planOf(cells, false);
-        if (!rowsMatch(plan)) {
-            plan = planOf(cells, true);
-            auto turned = cellsOf(1); // sequences may come first in the batch, which is as likely as a split of it
-            auto ofTurned = planOf(turned, false);
-            if (!rowsMatch(ofTurned) && !rowsMatch(plan)) {
-                ofTurned = planOf(turned, true);
-            }
-            if (rowsMatch(ofTurned)) {
-                plan = std::move(ofTurned);
-                cells = std::move(turned);
-            }
-        }
-        std::tie(step->cellsA, step->cellsB) = std::move(cells);
-        out.steps.push_back(std::move(plan));
+        auto planned = planRows({ { a, stepA, *meshA, indexA->steps.at(stepA) }, { b, stepB, *meshB, indexB->steps.at(stepB) }, previous });
+        step->cellsA = std::move(planned.cellsA);
+        step->cellsB = std::move(planned.cellsB);
+        out.steps.push_back(std::move(planned.plan));
         step->plan = &out.steps.back();
         return step;
     };

@@ -18,7 +18,9 @@ constexpr std::size_t kProbes = 64;     ///< elements read to tell two ways apar
 constexpr std::size_t kMostLanes = 8;   ///< that are looked at to tell
 constexpr std::size_t kMostTrials = 32; ///< ways that are tried
 constexpr double kFits = 1e-3;          ///< apart by no more, relative to their size, the natural way is not doubted
-constexpr double kBetter = 10;          ///< so many times closer is what replaces it
+constexpr double kBetter = 10;          ///< so many times closer is what replaces it,
+constexpr double kAlike = 0.1;          ///< ... and no further apart than this
+constexpr std::int64_t kLongestOrder = 1 << 24; ///< entries that an order may have; what claims to be longer stays as it is
 
 /// Some elements of a tensor, spread over it: an odd walk, so that no dim is seen at one place only.
 std::vector<std::int64_t> spread(std::size_t count)
@@ -71,7 +73,8 @@ std::vector<double> probes(const bundle::Bundle& bundle, const Assembly& assembl
     return out;
 }
 
-/// How far the sides of a lane are apart, relative to their size; nullopt if that cannot be told.
+/// How far the sides of a lane are apart, relative to their size; nullopt if that cannot be told. Elements that are not finite are alike if they are
+/// the same, else wholly apart.
 std::optional<double> distance(const bundle::Bundle& bundleA, const bundle::Bundle& bundleB, const Lane& lane)
 {
     std::vector<std::int64_t> indices;
@@ -87,12 +90,16 @@ std::optional<double> distance(const bundle::Bundle& bundleA, const bundle::Bund
     if (x.empty() || x.size() != y.size()) {
         return std::nullopt;
     }
-    double apart = 0, size = 0;
+    double apart = 0, size = 0, unlike = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        apart += std::abs(x[i] - y[i]);
-        size += std::max(std::abs(x[i]), std::abs(y[i]));
+        if (std::isfinite(x[i]) && std::isfinite(y[i])) {
+            apart += std::abs(x[i] - y[i]);
+            size += std::max(std::abs(x[i]), std::abs(y[i]));
+        } else {
+            unlike += x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])) ? 0 : 1;
+        }
     }
-    return std::isfinite(apart) && size > 0 ? std::optional(apart / size) : std::nullopt;
+    return std::max(size > 0 ? apart / size : 0.0, unlike / static_cast<double>(x.size()));
 }
 
 /// Adds up parts that nobody declared to be partial.
@@ -136,10 +143,30 @@ bool dealsRows(const SideParts& parts)
     return parts.grid.size() > 1 || !std::all_of(parts.axes.begin(), parts.axes.end(), sharesRows);
 }
 
+/// Along the axis, ranks hold other positions of the same samples. `parts`: as RowRelation::positionParts.
+bool holdsOtherPositions(const SideParts& side, std::size_t axis, const std::vector<std::size_t>& parts)
+{
+    if (!side.axes[axis].sameRows || side.axes[axis].pieces) {
+        return false;
+    }
+    std::size_t inner = 1;
+    for (std::size_t k = axis + 1; k < side.axes.size(); ++k) {
+        inner *= side.axes[k].size;
+    }
+    const auto& row = side.grid.front();
+    const auto partOf = [&](std::size_t column) { return parts.at(row[column].rankIndex); };
+    for (std::size_t c = 0; c < row.size(); ++c) {
+        if (partOf(c) != partOf(c - (c / inner % side.axes[axis].size) * inner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool fits(const Shape& shape, const RowPlace& place, std::int64_t rows)
 {
     const auto d = static_cast<std::size_t>(place.dim);
-    return rows > 0 && d < shape.size() && shape[d] > 0 && shape[d] % rows == 0 && (!place.inner || shape[d] > rows) && (d == 0 || shape[d] == rows);
+    return rows > 0 && d < shape.size() && shape[d] > 0 && shape[d] % rows == 0 && (!place.inner || (shape[d] > rows && shape[d] <= kLongestOrder)) && (d == 0 || shape[d] == rows);
 }
 
 /// `order` at every place of a sequence of `blocks`, each as long as it.
@@ -175,45 +202,49 @@ bool hasRows(const SideParts& parts, const Candidate& candidate, const RowPlace&
 
 std::vector<Choice> Joining::choices(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB) const
 {
-    std::vector<Choice> all;
+    struct Fit {
+        int cost;
+        const Candidate *a, *b;
+    };
+    std::vector<Fit> all;
     for (const auto& x : ofA) {
         for (const auto& y : ofB) {
             if (x.shape == y.shape) {
-                all.push_back({ x, y, {}, x.cost + y.cost });
+                all.push_back({ x.cost + y.cost, &x, &y });
             }
         }
     }
-    const auto byCost = [](const Choice& x, const Choice& y) { return x.cost < y.cost; };
-    std::stable_sort(all.begin(), all.end(), byCost);
+    std::stable_sort(all.begin(), all.end(), [](const Fit& x, const Fit& y) { return x.cost < y.cost; });
     const bool bothSplit = group.rows.splitA && group.rows.splitB; // parts of equal shape, but maybe of other positions
-    if (!hasDoubtfulRows(a) && !hasDoubtfulRows(b) && !bothSplit && !all.empty()) {
-        std::erase_if(all, [least = all.front().cost](const Choice& c) { return c.cost > least; });
-    }
+    const bool onlyCheapest = !hasDoubtfulRows(key, a) && !hasDoubtfulRows(key, b) && !bothSplit;
     std::vector<Choice> out;
-    for (auto& choice : all) {
-        if (out.size() < kMostTrials) {
-            addPlaces(out, std::move(choice));
+    for (const auto& fit : all) {
+        if (out.size() >= kMostTrials || (onlyCheapest && fit.cost > all.front().cost)) {
+            break;
         }
+        addPlaces(out, { *fit.a, *fit.b, {}, fit.cost });
     }
-    std::stable_sort(out.begin(), out.end(), byCost);
+    std::stable_sort(out.begin(), out.end(), [](const Choice& x, const Choice& y) { return x.cost < y.cost; });
     return out;
 }
 
-/// The choice for every place that its samples may have.
 void Joining::addPlaces(std::vector<Choice>& to, Choice choice) const
 {
-    bool any = false;
+    const auto& shape = choice.b.shape;
+    const std::int64_t rows = group.rows.rowsB;
+    bool any = false, sure = dealsRows(a) || dealsRows(b);
     if (!group.rows.order.empty() && isActivation(key.kind)) {
         for (const RowPlace place : { RowPlace { 0, false }, RowPlace { 1, false }, RowPlace { 0, true } }) {
-            if (fits(choice.b.shape, place, group.rows.rowsB) && hasRows(a, choice.a, place) && hasRows(b, choice.b, place)) {
+            if (fits(shape, place, rows) && hasRows(a, choice.a, place) && hasRows(b, choice.b, place)) {
                 to.push_back(choice);
                 to.back().rows = place;
-                to.back().cost += place.inner && !dealsRows(a) && !dealsRows(b) ? 1 : 0;
+                to.back().cost += place.inner && !sure ? 1 : 0;
                 any = true;
+                sure = sure || (place.dim == 0 && shape[0] == rows);
             }
         }
     }
-    if (!any || (!dealsRows(a) && !dealsRows(b))) { // the tensor may have no samples
+    if (!any || !sure) { // the tensor may have no samples
         choice.cost += any ? 1 : 0;
         to.push_back(std::move(choice));
     }
@@ -257,14 +288,15 @@ void Joining::orderPositions(Assembly& of, const Choice& choice) const
     const auto& order = group.rows.positionOrder;
     for (std::size_t k = 0; k < split.axes.size(); ++k) {
         const auto& way = joined.ways[k];
-        if (!split.axes[k].sameRows || split.axes[k].pieces || way.join != Join::Concat) {
+        if (way.join != Join::Concat || !holdsOtherPositions(split, k, group.rows.positionParts)) {
             continue;
         }
         const auto length = joined.shape[static_cast<std::size_t>(way.dim)], positions = std::ssize(*order);
-        if (length > 0 && length % positions == 0) {
+        if (length > 0 && length % positions == 0 && length <= kLongestOrder) {
             of.positionOrder = way.blocks > 1 ? bundle::SharedValue<std::vector<std::int64_t>>(repeated(*order, length / positions)) : order;
             of.positionDim = static_cast<std::uint8_t>(way.dim);
         }
+        return;
     }
 }
 
@@ -277,10 +309,10 @@ bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bu
     const auto closest = [&](std::size_t begin, std::size_t end) {
         Best best;
         for (std::size_t i = begin; i < end; ++i) {
-            std::optional<double> apart; // of the replicas the worst
-            for (std::size_t number = 0; number < std::min(pair.laneCount(choices[i]), kMostLanes); ++number) {
+            std::optional<double> apart = 0.0; // of the replicas the worst
+            for (std::size_t number = 0; number < std::min(pair.laneCount(choices[i]), kMostLanes) && apart; ++number) {
                 const auto own = distance(bundleA, bundleB, pair.lane(choices[i], pair.group.weights, number));
-                apart = own ? std::max(apart.value_or(0), *own) : apart;
+                apart = own ? std::optional(std::max(*apart, *own)) : std::nullopt;
             }
             if (apart && *apart < best.apart) {
                 best = { *apart, i };
@@ -293,14 +325,15 @@ bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bu
         ++natural;
     }
     auto best = closest(0, natural);
-    const bool read = std::isfinite(best.apart);
-    if (read && best.apart > kFits) {
-        if (const auto other = closest(natural, choices.size()); other.apart * kBetter < best.apart) {
+    bool decided = natural > 1 && std::isfinite(best.apart);
+    if (std::isfinite(best.apart) && best.apart > kFits) {
+        if (const auto other = closest(natural, choices.size()); other.apart * kBetter < best.apart && other.apart < kAlike) {
             best = other;
+            decided = true;
         }
     }
     std::swap(choices.front(), choices[best.index]);
-    return read;
+    return decided;
 }
 
 } // namespace forkpoint::align

@@ -42,14 +42,16 @@ struct Joining {
     /// The lane with this number; what tells one lane from the others (rank, what is compared of it) is not filled in.
     Lane lane(const Choice& choice, const LossWeights& weights, std::size_t number) const;
 
-private:
+    /// Adds the choice for every place that its samples may have.
     void addPlaces(std::vector<Choice>& to, Choice choice) const;
+
+private:
     void orderRows(Assembly& of, const Choice& choice) const;
     void orderPositions(Assembly& of, const Choice& choice) const;
 };
 
 /// Brings the choice to the front whose sides are alike, by a few of their elements. A less natural one only if the natural one does not fit and it
-/// does. False if nothing could be read.
+/// does. True if the elements decided: there was more than one choice as natural, or a less natural one was taken.
 bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB);
 
 } // namespace forkpoint::align

@@ -129,7 +129,7 @@ std::vector<Way> axisWays(const PairKey& key, const SideParts& parts, std::size_
             inner *= parts.axes[k].sameRows && !parts.axes[k].pieces ? static_cast<std::int64_t>(parts.axes[k].size) : 1;
         }
         ways.push_back(way(Join::Concat, 0, 1, parts.perRow));
-        if (inner > 1) {
+        if (inner > 1 && inner < kMostBlocks / parts.perRow) {
             ways.push_back(way(Join::Concat, 0, 2, parts.perRow * inner));
         }
     }
@@ -157,7 +157,7 @@ std::vector<Way> microWays(const PairKey& key, const SideParts& parts)
         for (const auto& axis : parts.axes) {
             positions *= axis.sameRows && !axis.pieces ? static_cast<std::int64_t>(axis.size) : 1;
         }
-        if (positions > parts.perRow) {
+        if (positions > parts.perRow && positions < kMostBlocks) {
             ways.push_back(way(Join::Concat, 0, 2, positions));
         }
     }
@@ -259,7 +259,7 @@ std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, co
             }
         }
     }
-    if (hasDoubtfulRows(parts)) {
+    if (hasDoubtfulRows(key, parts)) {
         std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.cost < y.cost; });
     } else {
         std::erase_if(all, [&](const Candidate& c) { return c.cost > cheapest.at(c.shape); });
@@ -267,7 +267,10 @@ std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, co
     return all;
 }
 
-bool hasDoubtfulRows(const SideParts& parts) { return parts.rowLed && (parts.axes.size() > 1 || parts.perRow > 1); }
+bool hasDoubtfulRows(const PairKey& key, const SideParts& parts)
+{
+    return isActivation(key.kind) && parts.rowLed && (parts.axes.size() > 1 || parts.perRow > 1);
+}
 
 std::optional<Shape> joinedShape(const SideParts& parts, const std::vector<Way>& ways) { return joinedRow(parts.grid.front(), parts, ways); }
 

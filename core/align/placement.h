@@ -26,7 +26,7 @@ struct Candidate {
 std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, const SideWeights& weights);
 
 /// The leading dim may be samples in several ways, or none: each with several entries; or ranks lie along several axes, of which some deal samples.
-bool hasDoubtfulRows(const SideParts& parts);
+bool hasDoubtfulRows(const PairKey& key, const SideParts& parts);
 
 /// Shape of the parts of the first micro-step, joined along the axes; nullopt if they do not fit.
 std::optional<Shape> joinedShape(const SideParts& parts, const std::vector<Way>& ways);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 #include <span>
+#include <unordered_set>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -54,88 +55,91 @@ bool tellsRowsApart(const Rows& whole)
     return std::all_of(whole.rows.begin(), whole.rows.end(), [&](Tokens row) { return seen.insert(hashOf(row)).second; });
 }
 
-/// The rows of the whole cut into runs of positions, to look up which rows have a run at a place.
-class Runs {
-public:
-    Runs(const Rows& whole, std::size_t length)
-        : m_length(length)
-        , m_places(static_cast<std::size_t>(whole.positions) / length)
-    {
-        for (std::size_t row = 0; row < whole.rows.size(); ++row) {
-            std::set<std::uint64_t> own;
-            for (std::size_t place = 0; place < m_places.size(); ++place) {
-                const auto hash = hashOf(whole.rows[row].subspan(place * length, length));
-                m_places[place][hash].insert(row);
-                own.insert(hash);
-            }
-            m_tellPlaces = m_tellPlaces || own.size() == m_places.size();
-        }
-    }
-
-    bool tellPlaces() const { return m_tellPlaces; } ///< in some row no run is there twice: it is no mask
-
-    std::size_t length() const { return m_length; }
-    std::size_t places() const { return m_places.size(); }
-    const std::set<std::size_t>& rowsWith(Tokens run, std::size_t place) const
-    {
-        static const std::set<std::size_t> none;
-        const auto found = m_places[place].find(hashOf(run));
-        return found == m_places[place].end() ? none : found->second;
-    }
-
-private:
-    std::size_t m_length;
-    bool m_tellPlaces = false;
-    std::vector<std::map<std::uint64_t, std::set<std::size_t>>> m_places;
-};
-
 /// Where the rows of one rank lie in the whole.
 struct Found {
     std::vector<std::size_t> rows;   ///< per row of the rank
     std::vector<std::size_t> places; ///< per run of its positions
 };
 
-std::optional<Found> find(const Rows& part, const Runs& runs)
-{
-    std::vector<std::set<std::size_t>> possible(part.rows.size()); // rows of the whole that fit all runs so far
-    Found out;
-    std::set<std::size_t> taken;
-    for (std::size_t at = 0; at < static_cast<std::size_t>(part.positions); at += runs.length()) {
-        bool found = false;
-        for (std::size_t place = 0; place < runs.places() && !found; ++place) {
-            std::vector<std::set<std::size_t>> left;
-            for (std::size_t row = 0; row < part.rows.size() && !taken.contains(place); ++row) {
-                const auto& fitting = runs.rowsWith(part.rows[row].subspan(at, runs.length()), place);
-                auto& own = left.emplace_back();
-                std::copy_if(fitting.begin(), fitting.end(), std::inserter(own, own.end()),
-                             [&](std::size_t r) { return at == 0 || possible[row].contains(r); });
-                if (own.empty()) {
-                    left.clear();
-                    break;
+/// The rows of the whole cut into runs of positions, to find parts in.
+class Runs {
+public:
+    Runs(const Rows& whole, std::size_t length)
+        : m_length(length)
+        , m_places(static_cast<std::size_t>(whole.positions) / length)
+    {
+        for (const auto& row : whole.rows) {
+            auto& own = m_rows.emplace_back(hashesOf(row));
+            for (std::size_t place = 0; place < m_places.size(); ++place) {
+                m_places[place].insert(own[place]);
+            }
+            m_tellPlaces = m_tellPlaces || std::set<std::uint64_t>(own.begin(), own.end()).size() == own.size();
+        }
+    }
+
+    std::size_t length() const { return m_length; }
+    std::size_t places() const { return m_places.size(); }
+    bool tellPlaces() const { return m_tellPlaces; } ///< in some row no run is there twice: it is no mask
+
+    std::optional<Found> find(const Rows& part)
+    {
+        std::vector<std::vector<std::uint64_t>> rows;
+        std::transform(part.rows.begin(), part.rows.end(), std::back_inserter(rows), [this](Tokens row) { return hashesOf(row); });
+        Found out;
+        for (std::size_t run = 0; run < static_cast<std::size_t>(part.positions) / m_length; ++run) {
+            std::vector<std::size_t> possible; // where each of the rows may be
+            for (std::size_t place = 0; place < places() && possible.size() < 2; ++place) {
+                if (std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return m_places[place].contains(row[run]); })) {
+                    possible.push_back(place);
                 }
             }
-            if (!left.empty()) {
-                found = true;
-                possible = std::move(left);
-                taken.insert(place);
-                out.places.push_back(place);
+            if (possible.size() != 1) {
+                return std::nullopt; // it is nowhere, or as padding in several places
             }
+            out.places.push_back(possible.front());
         }
-        if (!found) {
-            return std::nullopt;
+        const auto& byRuns = rowsByRuns(out.places);
+        std::map<const std::vector<std::size_t>*, std::size_t> taken; // rows that are alike are taken in turn
+        for (const auto& row : rows) {
+            const auto found = byRuns.find(row);
+            if (found == byRuns.end() || taken[&found->second] == found->second.size()) {
+                return std::nullopt;
+            }
+            out.rows.push_back(found->second[taken[&found->second]++]);
         }
+        return out;
     }
-    std::set<std::size_t> used;
-    for (const auto& rows : possible) {
-        const auto free = std::find_if(rows.begin(), rows.end(), [&](std::size_t row) { return !used.contains(row); });
-        if (free == rows.end()) {
-            return std::nullopt;
+
+private:
+    using RowsByRuns = std::map<std::vector<std::uint64_t>, std::vector<std::size_t>>;
+
+    /// The rows of the whole by what they have at these places.
+    const RowsByRuns& rowsByRuns(const std::vector<std::size_t>& places)
+    {
+        const auto [at, added] = m_byRuns.try_emplace(places);
+        for (std::size_t row = 0; row < m_rows.size() && added; ++row) {
+            std::vector<std::uint64_t> there;
+            std::transform(places.begin(), places.end(), std::back_inserter(there), [&](std::size_t place) { return m_rows[row][place]; });
+            at->second[std::move(there)].push_back(row);
         }
-        used.insert(*free);
-        out.rows.push_back(*free);
+        return at->second;
     }
-    return out;
-}
+
+    std::vector<std::uint64_t> hashesOf(Tokens row) const
+    {
+        std::vector<std::uint64_t> out;
+        for (std::size_t at = 0; at + m_length <= row.size(); at += m_length) {
+            out.push_back(hashOf(row.subspan(at, m_length)));
+        }
+        return out;
+    }
+
+    std::size_t m_length;
+    bool m_tellPlaces = false;
+    std::vector<std::vector<std::uint64_t>> m_rows;            ///< [row][place]
+    std::vector<std::unordered_set<std::uint64_t>> m_places;   ///< [place]
+    std::map<std::vector<std::size_t>, RowsByRuns> m_byRuns;   ///< by places
+};
 
 /// The order of positions, from the places of the parts in rank order; nullopt unless these are every place once.
 std::optional<std::vector<std::int64_t>> orderOf(const std::vector<std::vector<std::size_t>>& parts, std::size_t places, std::size_t length)
@@ -159,18 +163,22 @@ std::optional<std::vector<std::int64_t>> orderOf(const std::vector<std::vector<s
 std::optional<PositionSplit> splitOf(const Rows& whole, const std::map<Cell, RowKeys>& parts, const std::map<std::size_t, std::vector<Cell>>& byRank,
                                      const std::string& name, std::size_t length)
 {
-    const Runs runs(whole, length);
+    Runs runs(whole, length);
     if (!runs.tellPlaces()) {
         return std::nullopt;
     }
     PositionSplit out;
+    std::map<std::vector<std::size_t>, std::size_t> numbers; // of parts, by their places
     std::map<std::vector<std::size_t>, std::vector<std::vector<std::size_t>>> groups; // by the rows that ranks hold: their places, each once
     for (const auto& [rank, cells] : byRank) {
         const auto part = rowsOf(parts, cells, name);
-        const auto own = part.positions > 0 && part.positions % static_cast<std::int64_t>(length) == 0 ? find(part, runs) : std::nullopt;
+        const auto own = part.positions > 0 && part.positions % static_cast<std::int64_t>(length) == 0 ? runs.find(part) : std::nullopt;
         if (!own) {
             return std::nullopt;
         }
+        const auto number = numbers.try_emplace(own->places, numbers.size()).first->second;
+        out.parts.resize(std::max(out.parts.size(), rank + 1), 0);
+        out.parts[rank] = number;
         auto& places = groups[own->rows];
         if (std::find(places.begin(), places.end(), own->places) == places.end()) {
             places.push_back(own->places);

@@ -15,6 +15,7 @@ namespace forkpoint::align {
 /// Which part of the whole's rows the ranks of the other side hold.
 struct PositionSplit {
     std::map<Cell, RowKeys> rows;    ///< of every cell with a part the `content`, for each of its rows {number of the row in the whole, 0}
+    std::vector<std::size_t> parts;  ///< per rank index, which part of the positions it holds; ranks that hold the same have one number
     std::vector<std::int64_t> order; ///< position i of the whole is position order[i] of the parts joined in rank order; never empty
 };
 

@@ -11,8 +11,8 @@
 #include <optional>
 #include <set>
 
-// Placement is found by trying: the cheapest combination of ways that gives both sides one shape wins (placement.cpp). Of equally cheap ones a few
-// elements decide.
+// Placement is found by trying: the cheapest combination of ways that gives both sides one shape wins (placement.cpp). Between equally cheap ones,
+// and where the cheapest does not fit, a few elements decide (joining.cpp).
 //
 // A single number (a criterion's output, a regulariser) has no shape to tell sum from replica by. It is put together as its values agree, the
 // way the loss is.
@@ -182,7 +182,7 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
     auto choices = joining.choices(candidatesA, candidatesB);
     if (choices.empty()) {
         if (auto padded = paddedChoice(candidatesA, a, candidatesB, b)) {
-            choices.push_back(std::move(*padded));
+            joining.addPlaces(choices, std::move(*padded));
         }
     }
     if (choices.empty()) {
@@ -229,7 +229,8 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
     for (std::size_t number = 0; number < joining.laneCount(best); ++number) {
         Lane lane = joining.lane(best, weights, number);
         const auto digestsA = digests(lane.a), digestsB = digests(lane.b);
-        if (digestsA && digestsB && digestsA->size() == 1 && digestsA == digestsB) {
+        const bool isOfSamples = key.kind == bundle::Kind::Batch && !best.b.shape.empty() && best.b.shape[0] == group.rows.rowsB;
+        if (digestsA && digestsB && digestsA->size() == 1 && digestsA == digestsB && !isOfSamples) {
             lane.b.order = {}; // equal as it stands
             lane.b.samples = 0;
         }

@@ -74,10 +74,12 @@ SampleTensors sampleTensors(const Side& side, const StepRecords& records)
     return out;
 }
 
-/// The length of this dim of the first tensor that has it.
+/// Rows of the first tensor that has any along this dim. Images and the like do not begin with a sequence.
 std::int64_t lengthOf(const std::vector<const TensorRecord*>& tensors, std::size_t dim)
 {
-    const auto found = std::find_if(tensors.begin(), tensors.end(), [dim](const TensorRecord* t) { return dim < t->shape.size() && t->shape[dim] > 0; });
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [dim](const TensorRecord* t) {
+        return dim < t->shape.size() && t->shape[dim] > 0 && (dim == 0 || t->shape.size() <= 3);
+    });
     return found == tensors.end() ? 0 : (*found)->shape[dim];
 }
 
@@ -170,11 +172,12 @@ RowKeys keysOfCell(const Side& side, const Cell& cell, const CellTensors& cellTe
         }
         const auto source = side.bundle->source(*side.ranks[cell.rank], *t);
         const auto bytes = source ? (*source)->read(Box::whole(t->shape), buffer) : tl::unexpected(source.error());
-        if (bytes && rowsSecond) {
-            keys.tokens.push_back(matrixOf(*t, transposed(*bytes, t->shape), t->shape[0]));
-        } else if (bytes) {
-            keys.tokens.push_back(matrixOf(*t, *bytes, t->shape[1]));
+        if (!bytes) {
+            continue;
         }
+        const std::int64_t positions = t->shape[rowsSecond ? 0 : 1];
+        keys.tokens.push_back(rowsSecond ? matrixOf(*t, transposed(*bytes, t->shape), positions) : matrixOf(*t, *bytes, positions));
+        keys.tokenPositions = keys.tokenPositions == 0 ? positions : std::min(keys.tokenPositions, positions);
     }
     return keys;
 }

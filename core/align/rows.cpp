@@ -7,14 +7,11 @@
 #include "core/base/permutation.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 #include <functional>
 #include <iterator>
 #include <optional>
 #include <set>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace forkpoint::align {
 
@@ -173,6 +170,63 @@ std::int64_t rowCount(const std::map<Cell, RowKeys>& keys, const std::vector<Cel
     return rows;
 }
 
+/// How the ranks of a side hold its rows: each its own; all the same; in groups that share.
+enum class Hold { Own, Same, Groups };
+struct Held {
+    Hold how;
+    std::vector<RowKey> rows;
+    std::vector<std::size_t> sharers;
+    bool isShared() const { return how != Hold::Own; }
+};
+
+const std::vector<RowKey>* contentOf(const RowKeys& keys) { return &keys.content; }
+
+std::vector<Held> waysToHold(const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const Selector& select, bool byId)
+{
+    std::vector<Held> out;
+    if (auto own = joined(keys, cells, select)) {
+        out.push_back({ Hold::Own, std::move(*own), {} });
+    }
+    // Ranks with the same ids and other content hold parts of these samples, such as some of their positions.
+    const bool contentDecides = byId && joined(keys, cells, contentOf);
+    if (auto same = replicatedRows(keys, cells, select)) {
+        if (!contentDecides || replicatedRows(keys, cells, contentOf)) {
+            out.push_back({ Hold::Same, std::move(*same), {} });
+        }
+    } else if (auto groups = sharingRanks(keys, cells, select);
+               !groups.empty() && (!contentDecides || groups == sharingRanks(keys, cells, contentOf))) {
+        auto rows = joined(keys, representatives(cells, groups), select);
+        out.push_back({ Hold::Groups, rows.value_or(std::vector<RowKey>()), std::move(groups) });
+    }
+    return out;
+}
+
+/// Notes in `relation` the first ways in which both sides hold the same rows; false if there is none.
+bool matchRows(RowRelation& relation, std::vector<Held> ofA, std::vector<Held> ofB)
+{
+    const bool bothShare = std::any_of(ofA.begin(), ofA.end(), std::mem_fn(&Held::isShared)) && std::any_of(ofB.begin(), ofB.end(), std::mem_fn(&Held::isShared));
+    for (auto& heldA : ofA) {
+        for (auto& heldB : ofB) {
+            if (bothShare && !(heldA.isShared() && heldB.isShared())) {
+                continue; // rows that the ranks of both sides hold several times are not so many rows
+            }
+            if (auto order = matching(heldA.rows, heldB.rows)) {
+                relation.matched = true;
+                relation.replicatedA = heldA.how == Hold::Same;
+                relation.replicatedB = heldB.how == Hold::Same;
+                relation.sharersA = std::move(heldA.sharers);
+                relation.sharersB = std::move(heldB.sharers);
+                relation.rowsA = relation.rowsB = static_cast<std::int64_t>(heldA.rows.size());
+                if (!isIdentity(*order)) {
+                    relation.order = std::move(*order);
+                }
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /// Looks for ranks of either side that split positions. Where no rows were matched, `match` is given those that their tokens are of.
 void findSplit(RowRelation& relation, const std::map<Cell, RowKeys>& a, const std::vector<Cell>& cellsA, const std::map<Cell, RowKeys>& b,
                const std::vector<Cell>& cellsB, const std::function<bool(const std::map<Cell, RowKeys>&, const std::map<Cell, RowKeys>&)>& match)
@@ -193,6 +247,7 @@ void findSplit(RowRelation& relation, const std::map<Cell, RowKeys>& a, const st
         }
         relation.splitA = !ofB || wholeA.split;
         relation.splitB = ofB || wholeB.split;
+        relation.positionParts = split->parts;
         if (!isIdentity(split->order)) {
             relation.positionOrder = ofB ? split->order : inverseOf(split->order);
         }
@@ -209,7 +264,7 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
     relation.rowsA = rowCount(a, cellsA);
     relation.rowsB = rowCount(b, cellsB);
 
-    std::vector<std::pair<std::string, Selector>> notions = { { "content", [](const RowKeys& k) { return &k.content; } },
+    std::vector<std::pair<std::string, Selector>> notions = { { "content", contentOf },
                                                               { "sample id", [](const RowKeys& k) { return &k.ids; } } };
     if (haveOtherLengths(a, cellsA, b, cellsB)) {
         notions.insert(notions.begin() + 1, { "content without padding", [](const RowKeys& k) { return &k.unpadded; } });
@@ -218,56 +273,8 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
         notions.emplace_back(fmt::format("batch tensor {}", slot),
                              [slot](const RowKeys& k) { return slot < k.bySlot.size() ? &k.bySlot[slot] : nullptr; });
     }
-    // How the ranks of a side hold its rows: each its own; all the same; in groups that share.
-    enum class Hold { Own, Same, Groups };
-    struct Held {
-        Hold how;
-        std::vector<RowKey> rows;
-        std::vector<std::size_t> sharers;
-    };
-    const Selector content = notions[0].second;
-    const auto ways = [&content](const std::map<Cell, RowKeys>& keys, const std::vector<Cell>& cells, const Selector& select, bool byId) {
-        std::vector<Held> out;
-        if (auto own = joined(keys, cells, select)) {
-            out.push_back({ Hold::Own, std::move(*own), {} });
-        }
-        // Ranks with the same ids and other content hold parts of these samples, such as some of their positions.
-        const bool contentDecides = byId && joined(keys, cells, content);
-        if (auto same = replicatedRows(keys, cells, select)) {
-            if (!contentDecides || replicatedRows(keys, cells, content)) {
-                out.push_back({ Hold::Same, std::move(*same), {} });
-            }
-        } else if (auto groups = sharingRanks(keys, cells, select);
-                   !groups.empty() && (!contentDecides || groups == sharingRanks(keys, cells, content))) {
-            auto rows = joined(keys, representatives(cells, groups), select);
-            out.push_back({ Hold::Groups, rows.value_or(std::vector<RowKey>()), std::move(groups) });
-        }
-        return out;
-    };
     const auto match = [&](const std::map<Cell, RowKeys>& rowsA, const std::map<Cell, RowKeys>& rowsB, const Selector& select, bool byId) {
-        auto ofA = ways(rowsA, cellsA, select, byId), ofB = ways(rowsB, cellsB, select, byId);
-        const auto isShared = [](const Held& held) { return held.how != Hold::Own; };
-        const bool bothShare = std::any_of(ofA.begin(), ofA.end(), isShared) && std::any_of(ofB.begin(), ofB.end(), isShared);
-        for (auto& heldA : ofA) {
-            for (auto& heldB : ofB) {
-                if (bothShare && !(isShared(heldA) && isShared(heldB))) {
-                    continue; // rows that the ranks of both sides hold several times are not so many rows
-                }
-                if (auto order = matching(heldA.rows, heldB.rows)) {
-                    relation.matched = true;
-                    relation.replicatedA = heldA.how == Hold::Same;
-                    relation.replicatedB = heldB.how == Hold::Same;
-                    relation.sharersA = std::move(heldA.sharers);
-                    relation.sharersB = std::move(heldB.sharers);
-                    relation.rowsA = relation.rowsB = static_cast<std::int64_t>(heldA.rows.size());
-                    if (!isIdentity(*order)) {
-                        relation.order = std::move(*order);
-                    }
-                    return true;
-                }
-            }
-        }
-        return false;
+        return matchRows(relation, waysToHold(rowsA, cellsA, select, byId), waysToHold(rowsB, cellsB, select, byId));
     };
     for (const auto& [by, select] : notions) {
         if (match(a, b, select, by == "sample id")) {
@@ -278,14 +285,14 @@ RowRelation relateRows(const std::map<Cell, RowKeys>& a, const std::vector<Cell>
         }
     }
     if (relation.positions.length == 0 && (relation.matched || ofParts)) {
-        findSplit(relation, a, cellsA, b, cellsB, [&](const auto& rowsA, const auto& rowsB) { return match(rowsA, rowsB, content, false); });
+        findSplit(relation, a, cellsA, b, cellsB, [&](const auto& rowsA, const auto& rowsB) { return match(rowsA, rowsB, contentOf, false); });
     }
     relation.tokensDiffer = relation.matched && !relation.splitA && !relation.splitB && !haveSameTokens(a, cellsA, b, cellsB);
     if (relation.matched) {
         return relation;
     }
     // Not the same rows. Whether a side's ranks share their rows still decides how its tensors are put together.
-    const auto ownA = replicatedRows(a, cellsA, content), ownB = replicatedRows(b, cellsB, content);
+    const auto ownA = replicatedRows(a, cellsA, contentOf), ownB = replicatedRows(b, cellsB, contentOf);
     const auto onlyOneRank = [](const std::vector<Cell>& cells) {
         return std::all_of(cells.begin(), cells.end(), [&](const Cell& c) { return c.rank == cells.front().rank; });
     };

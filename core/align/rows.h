@@ -39,7 +39,8 @@ struct RowKeys {
     std::int64_t positions = 0;           ///< dim 1 of the batch's tensors of integers; 0 if there is none
     std::vector<std::uint8_t> kept;       ///< [rows][positions]: 1 where the row has content, 0 where it is padded; empty if unknown
     std::vector<RowKey> unpadded;         ///< hash over what is kept of the row in every batch tensor
-    std::vector<TokenMatrix> tokens;      ///< by which a part of the positions is known, in the order in which they were recorded
+    std::vector<TokenMatrix> tokens;      ///< by which a part of the positions is known, in the order in which they were recorded; for planning only
+    std::int64_t tokenPositions = 0;      ///< the fewest that one of `tokens` has; 0 if there is none
 };
 
 /// Row keys of every cell of a step, from its batch records, else from the root's inputs; also from these where the script gives all ranks one batch
@@ -63,12 +64,13 @@ struct RowRelation {
     std::vector<std::size_t> sharersA, sharersB;
     bundle::SharedValue<std::vector<std::int64_t>> order; ///< row i of A is row order[i] of B; empty: the same order, or not matched
     std::int64_t rowsA = 0, rowsB = 0;
-    std::string by;                  ///< "content", "sample id", "batch tensor 1"; empty if not matched
+    std::string by;                  ///< "content", "sample id", "batch tensor 1", "their tokens"; empty if not matched
     Positions positions;             ///< rows of other lengths
     bool splitA = false, splitB = false; ///< ranks of the side that share rows hold some of their positions each
     bool tokensDiffer = false;       ///< the batches are the same rows, but what the modules were given of them is not
     /// `splitA` or `splitB`: position i of A is position positionOrder[i] of B, the parts of ranks joined in rank order; empty: the same order.
     bundle::SharedValue<std::vector<std::int64_t>> positionOrder;
+    std::vector<std::size_t> positionParts; ///< per rank index of B (of A, if only that is split): which part of the positions it holds
 };
 
 /// `cellsA`, `cellsB`: the cells to be joined, in joining order (micro-step by micro-step, within one rank by rank). `ofParts`: rows that are not the

@@ -72,16 +72,6 @@ bool isUniform(const PartGrid& grid)
     });
 }
 
-/// The fewest positions that a matrix of tokens has in the cell; 0 if there is none.
-std::int64_t fewestPositions(const RowKeys& keys)
-{
-    std::int64_t out = 0;
-    for (const auto& matrix : keys.tokens) {
-        out = out == 0 ? matrix.positions : std::min(out, matrix.positions);
-    }
-    return out;
-}
-
 /// Finds `rows`, `rowLed`, `perRow`, `flattened` and `rowsSecond`.
 void findRows(SideParts& parts, const std::map<Cell, RowKeys>& rows)
 {
@@ -95,7 +85,7 @@ void findRows(SideParts& parts, const std::map<Cell, RowKeys>& rows)
             counts.insert(own);
             const std::int64_t entries = own == 0 || shape.empty() || shape[0] % own != 0 ? 0 : shape[0] / own;
             perRow.insert(entries);
-            const std::int64_t positions = cell == rows.end() ? 0 : fewestPositions(cell->second);
+            const std::int64_t positions = cell == rows.end() ? 0 : cell->second.tokenPositions;
             parts.flattened = parts.flattened && (positions == 0 || entries % positions == 0);
             parts.rowsSecond = parts.rowsSecond && own != 0 && shape.size() > 1 && shape[1] == own;
         }

@@ -79,7 +79,8 @@ Values valuesOf(const align::Side& side, std::string_view section)
 {
     auto out = valuesOf(*side.ranks.front(), section);
     std::map<std::string, std::map<std::string, std::vector<int>>> others; // by key and value: ranks
-    for (std::size_t r = 1; r < side.ranks.size(); ++r) {
+    const bool any = std::any_of(out.begin(), out.end(), [&](const auto& entry) { return isSameOnAllRanks(section, entry.first); });
+    for (std::size_t r = 1; r < side.ranks.size() && any; ++r) {
         for (const auto& [key, value] : valuesOf(*side.ranks[r], section)) {
             const auto first = out.find(key);
             if (first != out.end() && first->second != value && isSameOnAllRanks(section, key)) {

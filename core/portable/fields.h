@@ -179,34 +179,52 @@ template <class Archive> void fields(Archive& archive, JoinLevel& x)
     archive(join, dim, size, groups, pieces);
 }
 
+inline constexpr std::int64_t kLongestOrder = 1 << 24; ///< of an order that a file may claim
+
 template <class Archive> void fields(Archive& archive, Assembly& x)
 {
     auto& [rows, outer, ranks, micros, padLeft, orderDim, positionDim, microDim, microBlocks, dtype, dim, weight, order, samples, positionOrder, shape,
            positions] = x;
     PartGrid parts = rows.grid();
     archive(parts, outer, ranks, dim, micros, weight, order, samples, shape, positions, padLeft, dtype);
-    archive.appended(positionOrder);
+    std::vector<std::int64_t> runs; // of positions: their order is long, and nearly all of it ascends by one
+    for (const auto position : *positionOrder) {
+        if (runs.empty() || position != runs[runs.size() - 2] + runs.back()) {
+            runs.insert(runs.end(), { position, 0 });
+        }
+        ++runs.back();
+    }
+    archive.appended(runs);
     archive.appended(positionDim);
     archive.appended(orderDim);
     archive.appended(microDim);
     archive.appended(microBlocks);
     if constexpr (Archive::kReads) {
         rows = parts;
-        bool sound = !parts.empty() && elementCount(shape).has_value() && dim >= 0 && (order.empty() || static_cast<std::int64_t>(order.size()) == samples);
+        std::vector<std::int64_t> entries;
+        bool sound = runs.size() % 2 == 0;
+        for (std::size_t i = 0; i < runs.size() && sound; i += 2) {
+            sound = runs[i] >= 0 && runs[i + 1] > 0 && runs[i + 1] <= kLongestOrder - std::ssize(entries);
+            for (std::int64_t j = 0; sound && j < runs[i + 1]; ++j) {
+                entries.push_back(runs[i] + j);
+            }
+        }
+        positionOrder = std::move(entries);
+        const auto permutes = [&](const std::vector<std::int64_t>& what, std::size_t along) { // equal blocks, each once
+            std::vector<bool> seen(what.size());
+            return along < shape.size() && shape[along] >= std::ssize(what) && shape[along] % std::ssize(what) == 0
+                && std::all_of(what.begin(), what.end(), [&](std::int64_t i) {
+                       const bool fits = i >= 0 && i < std::ssize(what) && !seen[static_cast<std::size_t>(i)];
+                       seen[fits ? static_cast<std::size_t>(i) : 0] = true;
+                       return fits;
+                   });
+        };
+        sound = sound && !parts.empty() && elementCount(shape).has_value() && dim >= 0 && microBlocks > 0;
+        sound = sound && (micros != align::Join::Concat || microDim < std::max<std::size_t>(1, shape.size()));
+        sound = sound && (order.empty() || (static_cast<std::int64_t>(order.size()) == samples && permutes(order, orderDim)));
+        sound = sound && (positionOrder.empty() || permutes(positionOrder, positionDim));
         for (const auto& row : parts) {
             sound = sound && !row.empty() && row.size() == parts.front().size();
-        }
-        for (const auto sample : order) {
-            sound = sound && sample >= 0 && sample < samples;
-        }
-        if (!order.empty()) {
-            sound = sound && orderDim < shape.size() && shape[orderDim] >= samples;
-        }
-        sound = sound && microBlocks > 0;
-        if (!positionOrder.empty()) {
-            const std::int64_t length = std::ssize(*positionOrder);
-            sound = sound && positionDim < shape.size() && shape[positionDim] >= length
-                && std::all_of(positionOrder.begin(), positionOrder.end(), [&](std::int64_t i) { return i >= 0 && i < length; });
         }
         if (!sound) {
             archive.complain("the plan of a tensor contradicts itself");

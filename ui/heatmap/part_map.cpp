@@ -150,7 +150,8 @@ PartPlace placeOf(const Assembly& assembly, std::vector<std::int64_t> index)
         }
     }
     const auto& part = row[rank];
-    if ((assembly.ranks != Join::Sum && assembly.outer.empty()) || row.size() == 1) {
+    const bool mixed = assembly.microBlocks > 1 && joinsRanksAlong(assembly, assembly.microDim); // parts of micro-steps alternate along the same dim
+    if ((assembly.ranks != Join::Sum && assembly.outer.empty() && !mixed) || row.size() == 1) {
         place.rank = part.rank->rank;
     }
     place.weighted = assembly.weight != 1;

@@ -120,6 +120,25 @@ TEST(PositionSplit, ReplicasOfAPartCountOnce)
     EXPECT_EQ(split->order, (Order { 0, 1, 2, 3 }));
 }
 
+TEST(PositionSplit, RowsThatBeginAlike)
+{
+    const std::vector<std::int64_t> whole { 1, 2, 10, 11, 1, 2, 20, 21, 1, 2, 30, 31 };
+    const auto split = splitOf(3, whole, 3, { cut(whole, 4, { 0, 1, 2 }, { 0, 1 }), cut(whole, 4, { 0, 1, 2 }, { 2, 3 }) });
+    ASSERT_TRUE(split);
+    EXPECT_EQ(split->order, (Order { 0, 1, 2, 3 }));
+    EXPECT_EQ(split->rows.at({ 0, 0 }).content, split->rows.at({ 1, 0 }).content);
+}
+
+TEST(PositionSplit, PaddingThatFitsInSeveralPlacesIsNotBelieved)
+{
+    const std::vector<std::int64_t> whole { 1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8, 0, 0, 0, 0 };
+    std::vector<std::vector<std::int64_t>> quarters;
+    for (const std::int64_t first : { 0, 4, 2, 6 }) {
+        quarters.push_back(cut(whole, 8, { 0, 1 }, { first, first + 1 }));
+    }
+    EXPECT_FALSE(splitOf(2, whole, 2, quarters)) << "which of the last two ranks has which padding is not known";
+}
+
 TEST(PositionSplit, GroupsMustSplitAlike)
 {
     const auto whole = tokens(4, 4);
@@ -248,6 +267,38 @@ TEST_P(SplitRuns, AreComparedWithRanksThatSplitOtherwise)
             EXPECT_EQ(bytesOf(alignment.a, lane.a), bytesOf(alignment.b, lane.b)) << pair.id << ": " << *pair.assembly;
         }
     }
+}
+
+/// Two ranks of a zigzag, each of which has two of tensor parallelism: features of a size that positions have, too.
+TEST(SplitPositions, BesideTensorParallelFeatures)
+{
+    constexpr std::int64_t kRows = 2, kPositions = 8;
+    const auto ids = tokens(kRows, kPositions);
+    const Order all { 0, 1, 2, 3, 4, 5, 6, 7 };
+    const auto features = [](const Order& positions, const Order& columns) {
+        std::vector<float> out;
+        for (std::int64_t row = 0; row < kRows; ++row) {
+            for (const auto position : positions) {
+                for (const auto column : columns) {
+                    out.push_back(static_cast<float>(row * 1000 + position * 10 + column) + 0.5f);
+                }
+            }
+        }
+        return f32({ kRows, std::ssize(positions), std::ssize(columns) }, out);
+    };
+    RecordedRun a("a"), b("b", 4);
+    a.rank().batch(i64({ kRows, kPositions }, ids)).input("", i64({ kRows, kPositions }, ids)).output("fc", features(all, all)).loss(1);
+    for (int rank = 0; rank < 4; ++rank) {
+        const Order positions = rank < 2 ? Order { 0, 1, 6, 7 } : Order { 2, 3, 4, 5 }, columns = rank % 2 == 0 ? Order { 0, 1, 2, 3 } : Order { 4, 5, 6, 7 };
+        auto& scribe = b.rank(rank);
+        scribe.info({ { "coordinates", { { "cp", rank / 2 }, { "tp", rank % 2 } } } });
+        scribe.batch(i64({ kRows, kPositions }, ids)).input("", i64({ kRows, 4 }, cut(ids, kPositions, { 0, 1 }, positions)));
+        scribe.output("fc", features(positions, columns)).loss(1);
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    const auto& pair = test::pairOf(alignment, "s0/forward/output/fc");
+    ASSERT_EQ(pair.status, PairStatus::Matched) << *pair.note;
+    EXPECT_EQ(bytesOf(alignment.a, pair.lanes.front().a), bytesOf(alignment.b, pair.lanes.front().b)) << *pair.assembly;
 }
 
 /// A script that gives every rank the whole batch, and takes every second row of it.
