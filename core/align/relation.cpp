@@ -54,11 +54,11 @@ bool isOneNumber(const PartGrid& grid)
 }
 
 /// The parts put together as these weights say, along one axis. The mean of ranks that hold the same rows is one of replicas, which are
-/// compared one by one.
+/// compared one by one, unless each has computed with some positions of them.
 void reduce(SideParts& parts, Candidate& candidate, const SideWeights& weights)
 {
     if (!parts.axes.empty()) {
-        const bool replicas = weights.ranks == Reduction::Replicated || (parts.sameRows && weights.ranks == Reduction::Mean);
+        const bool replicas = weights.ranks == Reduction::Replicated || (parts.sameRows && weights.ranks == Reduction::Mean && !weights.ofParts);
         parts.axes = { PartAxis { .size = parts.grid.front().size(), .sameRows = parts.sameRows } };
         candidate.ways = { Way { .join = replicas ? Join::Replicate : Join::Sum } };
     }
@@ -208,6 +208,8 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         const auto valuesA = numbers(a.grid), valuesB = numbers(b.grid);
         if (valuesA && valuesB) {
             weights = lossWeights(*valuesA, *valuesB, group.weights);
+            weights.a.ofParts = group.weights.a.ofParts;
+            weights.b.ofParts = group.weights.b.ofParts;
             reduce(a, best.a, weights.a);
             reduce(b, best.b, weights.b);
         }

@@ -102,6 +102,15 @@ std::vector<std::size_t> holdersOfTheSame(const std::vector<std::size_t>& ranks,
     return out;
 }
 
+/// Ranks that hold rows of their own are no replicas, even if their losses are equal.
+void keepOwn(SideWeights& weights, std::size_t ranks, bool shareRows)
+{
+    if (weights.ranks == Reduction::Replicated && !shareRows) {
+        weights.ranks = Reduction::Mean;
+        weights.weight /= static_cast<double>(ranks);
+    }
+}
+
 bool hasLoss(const Side& side, std::int32_t step)
 {
     return std::any_of(side.ranks.begin(), side.ranks.end(), [&](const bundle::RankData* rank) {
@@ -268,6 +277,10 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
         }
         const auto lossesA = lossGrid(a, stepA, group.ranksA, group.microsA), lossesB = lossGrid(b, stepB, group.ranksB, group.microsB);
         group.weights = lossWeights(lossesA, lossesB, fallback);
+        if (group.rows.matched) {
+            keepOwn(group.weights.a, group.ranksA.size(), group.rows.replicatedA || !group.rows.sharersA.empty());
+            keepOwn(group.weights.b, group.ranksB.size(), group.rows.replicatedB || !group.rows.sharersB.empty());
+        }
         group.weights.a.ofParts = areLossesOfParts(lossesA, holdersOfTheSame(group.ranksA, group.rows.replicatedA, group.rows.sharersA));
         group.weights.b.ofParts = areLossesOfParts(lossesB, holdersOfTheSame(group.ranksB, group.rows.replicatedB, group.rows.sharersB));
     }

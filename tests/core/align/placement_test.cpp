@@ -371,6 +371,19 @@ TEST(Weights, TheLossIsWeightedLikeItsGradients)
     EXPECT_EQ(ofB(alignment, "s0/forward/output/loss"), (Elements { 3 }));
 }
 
+TEST(Weights, EqualLossesOfRowsOfTheirOwnAreNoReplicas)
+{
+    RecordedRun a("a"), b("b", 2);
+    a.rank().batch(f32({ 4, 1 }, { 10, 10, 11, 11 })).loss(3).gradOutput("fc", f32({ 4, 1 }, { 1, 1, 2, 2 })).grad("fc.weight", f32({ 1 }, { 5 }));
+    for (int rank = 0; rank < 2; ++rank) { // each sample is there twice
+        b.rank(rank).batch(f32({ 2, 1 }, { 10, 11 })).loss(3).gradOutput("fc", f32({ 2, 1 }, { 2, 4 })).grad("fc.weight", f32({ 1 }, { 5 }));
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    for (const char* id : { "s0/backward/grad_output/fc", "s0/backward/grad/fc.weight", "s0/forward/output/loss" }) {
+        EXPECT_EQ(ofA(alignment, id), ofB(alignment, id)) << id;
+    }
+}
+
 TEST(Weights, BothSidesInParts)
 {
     RecordedRun a("ddp2", 2), b("ddp4", 4);
@@ -580,6 +593,17 @@ TEST(SplitPositions, OfABatchThatEveryRankHolds)
     for (const char* id : { "s0/forward/output/fc", "s0/backward/grad_output/fc", "s0/backward/grad/fc.weight", "s0/forward/output/loss" }) {
         EXPECT_EQ(ofA(alignment, id), ofB(alignment, id)) << id;
     }
+}
+
+TEST(SplitPositions, ACriterionOfTheirOwnPositions)
+{
+    const auto whole = f32({ 1, 4 }, { 1, 2, 3, 4 });
+    RecordedRun a("a"), b("b", 2);
+    a.rank().batch(whole).output("criterion", f32({}, { 3 })).loss(3);
+    b.rank(0).batch(whole).output("criterion", f32({}, { 2 })).loss(2);
+    b.rank(1).batch(whole).output("criterion", f32({}, { 4 })).loss(4);
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_EQ(ofA(alignment, "s0/forward/output/criterion"), ofB(alignment, "s0/forward/output/criterion"));
 }
 
 TEST(SplitPositions, OfSamplesWithTheSameIds)
