@@ -22,13 +22,14 @@ constexpr double kBetter = 10;          ///< so many times closer is what replac
 constexpr double kAlike = 0.1;          ///< ... and no further apart than this
 constexpr std::int64_t kLongestOrder = 1 << 24; ///< entries that an order may have; what claims to be longer stays as it is
 
-/// Some elements of a tensor, spread over it: an odd walk, so that no dim is seen at one place only.
+/// Some elements of a tensor, spread over all of it: an odd walk, so that no dim is seen at one place only.
 std::vector<std::int64_t> spread(std::size_t count)
 {
     std::vector<std::int64_t> indices;
-    const std::size_t n = std::min(kProbes, count);
+    const std::size_t n = std::min(kProbes, count), whole = n == 0 ? 0 : count / n, rest = n == 0 ? 0 : count % n;
     for (std::size_t i = 0; i < n; ++i) {
-        indices.push_back(static_cast<std::int64_t>((i * (count / n) + i * 7919 % std::max<std::size_t>(1, count / n)) % count));
+        const std::size_t begin = i * whole + i * rest / n, end = (i + 1) * whole + (i + 1) * rest / n;
+        indices.push_back(static_cast<std::int64_t>(begin + i * 7919 % (end - begin)));
     }
     return indices;
 }
@@ -163,6 +164,18 @@ bool holdsOtherPositions(const SideParts& side, std::size_t axis, const std::vec
     return false;
 }
 
+/// Samples of several ranks or micro-steps follow each other along the dim, each whole.
+bool joinsRowsAlong(const SideParts& side, const Candidate& candidate, std::int64_t dim)
+{
+    const auto isSuch = [dim](const Way& way) { return way.join == Join::Concat && way.dim == dim && way.blocks == 1; };
+    for (std::size_t k = 0; k < side.axes.size(); ++k) {
+        if (!sharesRows(side.axes[k]) && isSuch(candidate.ways[k])) {
+            return true;
+        }
+    }
+    return isSuch(candidate.micros);
+}
+
 bool fits(const Shape& shape, const RowPlace& place, std::int64_t rows)
 {
     const auto d = static_cast<std::size_t>(place.dim);
@@ -193,8 +206,11 @@ bool hasRows(const SideParts& parts, const Candidate& candidate, const RowPlace&
             if (!isAlong(way) || (way.blocks > 1) != place.inner) {
                 return false; // a sum, or what every rank of a split batch holds in full, has no samples
             }
-        } else if (way.join == Join::Sum || (isAlong(way) && (place.dim != 0 || (way.blocks > 1) == place.inner))) {
-            return false; // parts of one sample are not one after the other, unless they are positions around or within samples
+            continue;
+        }
+        const bool within = way.blocks > 1 || (parts.rows == 1 && !parts.axes[k].pieces), around = way.blocks == 1; // samples; of positions
+        if (way.join == Join::Sum || (isAlong(way) && (place.dim != 0 || !(place.inner ? around : within)))) {
+            return false; // samples are cut
         }
     }
     return parts.grid.size() == 1 || (isAlong(candidate.micros) && (candidate.micros.blocks > 1) == place.inner);
@@ -240,7 +256,7 @@ void Joining::addPlaces(std::vector<Choice>& to, Choice choice) const
                 to.back().rows = place;
                 to.back().cost += place.inner && !sure ? 1 : 0;
                 any = true;
-                sure = sure || (place.dim == 0 && shape[0] == rows);
+                sure = sure || (key.kind == bundle::Kind::Batch && place.dim == 0 && shape[0] == rows);
             }
         }
     }
@@ -293,7 +309,8 @@ void Joining::orderPositions(Assembly& of, const Choice& choice) const
         }
         const auto length = joined.shape[static_cast<std::size_t>(way.dim)], positions = std::ssize(*order);
         if (length > 0 && length % positions == 0 && length <= kLongestOrder) {
-            of.positionOrder = way.blocks > 1 ? bundle::SharedValue<std::vector<std::int64_t>>(repeated(*order, length / positions)) : order;
+            const bool rowsOutside = way.blocks > 1 || (length > positions && joinsRowsAlong(split, joined, way.dim));
+            of.positionOrder = rowsOutside ? bundle::SharedValue<std::vector<std::int64_t>>(repeated(*order, length / positions)) : order;
             of.positionDim = static_cast<std::uint8_t>(way.dim);
         }
         return;

@@ -251,6 +251,11 @@ void Assessor::followInputs(std::size_t pair, std::vector<PairResult>& results) 
     const bool late = !m_alignment.steps.empty() && p.key.step > m_alignment.steps.front().step;
     const bool own = p.key.phase == Phase::Start || p.key.phase == Phase::Data;
     // That includes structure: parameters that were rounded apart act on all rows alike.
+    const bool ofUnknown = m_inputs.of[pair].empty() && result.severity == Severity::Drift; // nothing says how far apart what it was computed from is
+    if (late && !own && ofUnknown) {
+        anyNoiseGrown = true;
+        inheritable = std::numeric_limits<double>::infinity();
+    }
     if (late && !own && isAboveFloor(result.severity) && result.severity != Severity::Invalid && allAboveAreUndecidable
         && std::isfinite(result.ratio) && result.error <= kPlausibleGrowth * inheritable && (anyNoiseGrown || result.severity == Severity::Drift)) {
         result.undecidable = true;

@@ -51,7 +51,7 @@ public:
             if (const auto culprit = oneSidedProducer(i)) {
                 return forkAt(*culprit, true);
             }
-            if (!isMereInput(i) && inputsAgree(i)) {
+            if (!isMereInput(i) && inputsAgree(i) && (!m_inputs[i].empty() || mayHaveNoInputs(i))) {
                 return forkAt(i, true);
             }
         }
@@ -63,6 +63,13 @@ private:
 
     /// An input that was made by something recorded is only a messenger.
     bool isMereInput(std::size_t i) const { return m_pairs[i].key.kind == Kind::Input && !m_inputs[i].empty(); }
+
+    /// What a run begins with, and what a module was given. Anything else was computed, from what was not recorded.
+    bool mayHaveNoInputs(std::size_t i) const
+    {
+        const auto& key = m_pairs[i].key;
+        return key.phase == Phase::Start || key.phase == Phase::Data || key.phase == Phase::Forward;
+    }
 
     bool inputsAgree(std::size_t i) const
     {

@@ -287,6 +287,7 @@ private:
                     addCall(to, key, Kind::Output, port.module, port.call, Phase::Forward);
                 } else {
                     addCall(to, key, Kind::GradOutput, port.module, port.call, Phase::Backward);
+                    addCall(to, key, Kind::Input, port.module, port.call, Phase::Forward); // a derivative is taken where the call was made
                 }
             }
             return;

@@ -17,7 +17,7 @@ struct PairInputs {
     ///   output           inputs of the call, start parameters and buffers of the module's subtree, also those tied to one of it
     ///   input            the outputs that reach it along data-flow edges, else the batch
     ///   loss             outputs that reach it (inputs of a call whose own output it is), else the roots' outputs; and the batch
-    ///   grad_output      grad_outputs of the calls that consume the output; the loss where backward starts from it
+    ///   grad_output      grad_outputs and inputs of the calls that consume the output; the loss where backward starts from it
     ///   recomputed       input: the first one of the call; output: the recomputed input (else the first one), start as for output
     ///   backward/grad    grad_outputs and inputs of the calls of the module, and of those that share the parameter
     ///   reduce/grad      backward/grad of the step's micro-steps

@@ -93,6 +93,8 @@ const Deal kDeals[] = {
     { "AZigzagOfPositions", 2, 1, [](int, int) { return Order { 0, 1, 2, 3 }; }, [](int r) { return r == 0 ? Order { 0, 1, 6, 7 } : Order { 2, 3, 4, 5 }; } },
     { "RanksOfRowsAndPositions", 4, 1, [](int r, int) { return r < 2 ? Order { 0, 2 } : Order { 1, 3 }; },
       [](int r) { return r % 2 == 0 ? Order { 0, 1, 2, 3 } : Order { 4, 5, 6, 7 }; } },
+    { "RanksOfOneRowAndAZigzag", 8, 1, [](int r, int) { return Order { r / 2 }; },
+      [](int r) { return r % 2 == 0 ? Order { 0, 1, 6, 7 } : Order { 2, 3, 4, 5 }; } },
     { "RanksOfRowsAndAZigzag", 4, 1, [](int r, int) { return r < 2 ? Order { 0, 2 } : Order { 1, 3 }; },
       [](int r) { return r % 2 == 0 ? Order { 0, 1, 6, 7 } : Order { 2, 3, 4, 5 }; } },
 };
@@ -135,6 +137,9 @@ TEST_P(Layouts, AreComparedWhole)
     const auto& [deal, length, batch] = GetParam();
     if (deal.positions && length != 8) {
         GTEST_SKIP() << "what is dealt are eight positions";
+    }
+    if (deal.name == "RanksOfOneRowAndAZigzag" && batch.inParts && batch.sequenceFirst) {
+        GTEST_SKIP() << "either dim may be that of the samples";
     }
     for (const auto& other : kDeals) {
         if (other.positions || (deal.positions && other.ranks * other.micros > 1)) {
@@ -191,17 +196,23 @@ TEST(ADefect, LabelsThatStayedWhereTheyWere)
     EXPECT_FALSE(isEqual(alignment, "s0/data/batch/batch:1")) << "each sample has another label now";
 }
 
-TEST(ADefect, ActivationsOfAShuffledBatchThatStayedWhereTheyWere)
+TEST(Content, WhatIsFarBackInATensorIsSeen)
 {
-    RecordedRun a("a"), b("b");
-    const Share share { { 0, 1, 2, 3 }, { 0, 1, 2 } };
-    auto nearly = values(share, { 4, 3, kFeatures }, false); // what is equal in every bit is no sample of a shuffled batch
-    nearly.bytes.front() ^= std::byte { 1 };
-    a.rank().batch(tokens(share, false)).output("fc", values(share, { 4, 3, kFeatures }, false)).loss(1);
-    b.rank().batch(tokens({ { 1, 0, 3, 2 }, { 0, 1, 2 } }, false)).output("fc", nearly).loss(1);
-    const auto alignment = aligned(a.side(), b.side());
-    EXPECT_FALSE(isEqual(alignment, "s0/forward/output/fc"));
-    EXPECT_FALSE(test::pairOf(alignment, "s0/forward/output/fc").lanes.front().b.order.empty()) << "it has samples, and they were shuffled";
+    for (const std::int64_t features : { 3, 5, 7 }) { // 4 * 6 * features elements, of which those of the last position alone are not zero
+        RecordedRun a("a"), b("b");
+        for (const bool isB : { false, true }) {
+            const Order rows = isB ? Order { 1, 0, 3, 2 } : Order { 0, 1, 2, 3 };
+            std::vector<float> gradient(static_cast<std::size_t>(24 * features), 0.0f);
+            for (std::size_t row = 0; row < 4; ++row) { // [6 x 4 samples, features]
+                for (std::size_t feature = 0; feature < static_cast<std::size_t>(features); ++feature) {
+                    gradient[(5 * 4 + row) * static_cast<std::size_t>(features) + feature] = valueAt(rows[row], 5, static_cast<std::int64_t>(feature));
+                }
+            }
+            auto& scribe = isB ? b.rank() : a.rank();
+            scribe.batch(tokens({ rows, { 0, 1, 2, 3, 4, 5 } }, false)).loss(1).gradOutput("last", f32({ 24, features }, gradient));
+        }
+        EXPECT_TRUE(isEqual(aligned(a.side(), b.side()), "s0/backward/grad_output/last")) << features;
+    }
 }
 
 TEST(ADefect, RowsThatARankMixedUp)

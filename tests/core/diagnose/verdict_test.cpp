@@ -118,6 +118,15 @@ TEST(Fork, AnInputOfUnknownOriginMayBeTheFork)
     EXPECT_TRUE(table.fork()->proven);
 }
 
+TEST(Fork, AGradientOfWhichNothingWasRecordedIsNotProven)
+{
+    Table table;
+    const auto gradient = table.add(Phase::Backward, Kind::Grad, Severity::Divergent);
+    ASSERT_TRUE(table.fork());
+    EXPECT_EQ(table.fork()->pair, gradient);
+    EXPECT_FALSE(table.fork()->proven);
+}
+
 TEST(Fork, ABatchThatDiffersIsTheFork)
 {
     Table table;

@@ -117,10 +117,10 @@ TEST_F(PairInputs, TheLossComesFromWhatReachesItAndTheBatch)
         (Ids { "s0/data/batch/batch:0", "s0/data/batch/batch:1", "s0/forward/output/", "s0/forward/output/head" }));
 }
 
-TEST_F(PairInputs, AnOutputsGradientComesFromThoseOfItsConsumers)
+TEST_F(PairInputs, AnOutputsGradientComesFromThoseOfItsConsumersAndWhatTheyWereGiven)
 {
-    EXPECT_EQ(inputs("s0/backward/grad_output/block.fc2"), Ids { "s0/backward/grad_output/head" });
-    EXPECT_EQ(inputs("s0/backward/grad_output/block.fc1"), Ids { "s0/backward/grad_output/block.fc2" });
+    EXPECT_EQ(inputs("s0/backward/grad_output/block.fc2"), (Ids { "s0/backward/grad_output/head", "s0/forward/input/head" }));
+    EXPECT_EQ(inputs("s0/backward/grad_output/block.fc1"), (Ids { "s0/backward/grad_output/block.fc2", "s0/forward/input/block.fc2" }));
 }
 
 TEST_F(PairInputs, WhereBackwardStartsItIsTheLoss)
@@ -238,7 +238,7 @@ TEST(PairInputsOfCalls, EachCallHasItsOwn)
     const auto alignment = aligned(a.side(), b.side());
     EXPECT_EQ(inputsOf(alignment, "s0/forward/output/fc#1"), Ids { "s0/forward/input/fc#1" });
     EXPECT_EQ(inputsOf(alignment, "s0/forward/input/fc#1"), Ids { "s0/forward/output/fc" });
-    EXPECT_EQ(inputsOf(alignment, "s0/backward/grad_output/fc"), Ids { "s0/backward/grad_output/fc#1" });
+    EXPECT_EQ(inputsOf(alignment, "s0/backward/grad_output/fc"), (Ids { "s0/backward/grad_output/fc#1", "s0/forward/input/fc#1" }));
     EXPECT_EQ(inputsOf(alignment, "s0/backward/grad/fc.weight"),
         (Ids { "s0/backward/grad_output/fc", "s0/backward/grad_output/fc#1", "s0/forward/input/fc", "s0/forward/input/fc#1" }))
         << "a parameter gathers from all calls";
