@@ -102,12 +102,19 @@ std::vector<std::size_t> holdersOfTheSame(const std::vector<std::size_t>& ranks,
     return out;
 }
 
-/// Ranks that hold rows of their own are no replicas, even if their losses are equal.
-void keepOwn(SideWeights& weights, std::size_t ranks, bool shareRows)
+/// Ranks whose losses are equal because their rows are, and of which each counts its own: no replicas, and no ranks that compute one loss together.
+void keepOwn(SideWeights& weights, const StepCells& cells, const std::vector<std::size_t>& ranks, const std::vector<std::int32_t>& micros)
 {
-    if (weights.ranks == Reduction::Replicated && !shareRows) {
+    const auto isAlike = [&](std::size_t rank, std::int32_t micro) {
+        const auto first = cells.rows.find({ ranks.front(), micro }), own = cells.rows.find({ rank, micro });
+        return first != cells.rows.end() && own != cells.rows.end() && !own->second.content.empty() && own->second.content == first->second.content;
+    };
+    const bool alike = std::all_of(ranks.begin(), ranks.end(), [&](std::size_t rank) {
+        return std::all_of(micros.begin(), micros.end(), [&](std::int32_t micro) { return isAlike(rank, micro); });
+    });
+    if (weights.ranks == Reduction::Replicated && alike) {
         weights.ranks = Reduction::Mean;
-        weights.weight /= static_cast<double>(ranks);
+        weights.weight /= static_cast<double>(ranks.size());
     }
 }
 
@@ -277,9 +284,11 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
         }
         const auto lossesA = lossGrid(a, stepA, group.ranksA, group.microsA), lossesB = lossGrid(b, stepB, group.ranksB, group.microsB);
         group.weights = lossWeights(lossesA, lossesB, fallback);
-        if (group.rows.matched) {
-            keepOwn(group.weights.a, group.ranksA.size(), group.rows.replicatedA || !group.rows.sharersA.empty());
-            keepOwn(group.weights.b, group.ranksB.size(), group.rows.replicatedB || !group.rows.sharersB.empty());
+        if (group.rows.matched && !group.rows.replicatedA && group.rows.sharersA.empty()) {
+            keepOwn(group.weights.a, cellsA, group.ranksA, group.microsA);
+        }
+        if (group.rows.matched && !group.rows.replicatedB && group.rows.sharersB.empty()) {
+            keepOwn(group.weights.b, cellsB, group.ranksB, group.microsB);
         }
         group.weights.a.ofParts = areLossesOfParts(lossesA, holdersOfTheSame(group.ranksA, group.rows.replicatedA, group.rows.sharersA));
         group.weights.b.ofParts = areLossesOfParts(lossesB, holdersOfTheSame(group.ranksB, group.rows.replicatedB, group.rows.sharersB));
