@@ -181,7 +181,7 @@ PlannedStep cellsOf(const PlanTask& task, std::size_t rowDim)
 PlannedStep planRows(const PlanTask& task)
 {
     auto out = planned(task, cellsOf(task, 0), false);
-    if (!rowsMatch(out.plan)) {
+    if (!rowsMatch(out.plan) && knowsRows(out.cellsA) && knowsRows(out.cellsB)) {
         out = planned(task, std::move(out), true);
         auto turned = planned(task, cellsOf(task, 1), false);
         if (!rowsMatch(turned.plan) && !rowsMatch(out.plan)) {

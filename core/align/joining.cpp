@@ -155,7 +155,7 @@ bool holdsOtherPositions(const SideParts& side, std::size_t axis, const std::vec
         inner *= side.axes[k].size;
     }
     const auto& row = side.grid.front();
-    const auto partOf = [&](std::size_t column) { return parts.at(row[column].rankIndex); };
+    const auto partOf = [&](std::size_t column) { return row[column].rankIndex < parts.size() ? parts[row[column].rankIndex] : 0; };
     for (std::size_t c = 0; c < row.size(); ++c) {
         if (partOf(c) != partOf(c - (c / inner % side.axes[axis].size) * inner)) {
             return true;
@@ -179,7 +179,10 @@ bool joinsRowsAlong(const SideParts& side, const Candidate& candidate, std::int6
 bool fits(const Shape& shape, const RowPlace& place, std::int64_t rows)
 {
     const auto d = static_cast<std::size_t>(place.dim);
-    return rows > 0 && d < shape.size() && shape[d] > 0 && shape[d] % rows == 0 && (!place.inner || (shape[d] > rows && shape[d] <= kLongestOrder)) && (d == 0 || shape[d] == rows);
+    if (rows <= 0 || d >= shape.size() || shape[d] <= 0 || shape[d] % rows != 0) {
+        return false;
+    }
+    return place.inner ? shape[d] > rows && shape[d] <= kLongestOrder : d == 0 || shape[d] == rows;
 }
 
 /// `order` at every place of a sequence of `blocks`, each as long as it.

@@ -125,15 +125,6 @@ bool hasLoss(const Side& side, std::int32_t step)
     });
 }
 
-/// Whether anything tells rows apart on the side: values, or sample ids.
-bool knowsRows(const std::map<Cell, RowKeys>& rows)
-{
-    return std::any_of(rows.begin(), rows.end(), [](const auto& cell) {
-        const auto isKnown = [](const std::vector<RowKey>& keys) { return !keys.empty(); };
-        return isKnown(cell.second.ids) || std::any_of(cell.second.bySlot.begin(), cell.second.bySlot.end(), isKnown);
-    });
-}
-
 /// What the text of a plan depends on besides the plan.
 struct Circumstances {
     bool rowsKnown = false;      ///< something tells rows apart on both sides
@@ -233,6 +224,14 @@ StepCells stepCells(const Side& side, const StepRecords& records, std::size_t ro
     return cells;
 }
 
+bool knowsRows(const StepCells& cells)
+{
+    return std::any_of(cells.rows.begin(), cells.rows.end(), [](const auto& cell) {
+        const auto isKnown = [](const std::vector<RowKey>& keys) { return !keys.empty(); };
+        return isKnown(cell.second.ids) || std::any_of(cell.second.bySlot.begin(), cell.second.bySlot.end(), isKnown);
+    });
+}
+
 bool rowsMatch(const StepPlan& plan) { return allMatched(plan.groups); }
 
 StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* previous, bool ofParts)
@@ -293,7 +292,7 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
         group.weights.a.ofParts = areLossesOfParts(lossesA, holdersOfTheSame(group.ranksA, group.rows.replicatedA, group.rows.sharersA));
         group.weights.b.ofParts = areLossesOfParts(lossesB, holdersOfTheSame(group.ranksB, group.rows.replicatedB, group.rows.sharersB));
     }
-    plan.text = planText(plan, { .rowsKnown = knowsRows(cellsA.rows) && knowsRows(cellsB.rows),
+    plan.text = planText(plan, { .rowsKnown = knowsRows(cellsA) && knowsRows(cellsB),
                                  .manyRanks = cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1,
                                  .ranksMissing = rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size(),
                                  .manyMicros = cellsA.micros.size() > 1 || cellsB.micros.size() > 1,

@@ -16,6 +16,9 @@ struct StepCells {
 /// `rowDim`: as of rowKeys.
 StepCells stepCells(const Side& side, const StepRecords& records, std::size_t rowDim = 0);
 
+/// Whether anything tells the side's rows apart: values, or sample ids.
+bool knowsRows(const StepCells& cells);
+
 /// Whether both sides hold the same rows in every group.
 bool rowsMatch(const StepPlan& plan);
 
