@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/assembled_bytes.h"
 #include "tests/support/run_builder.h"
 
 #include <cstring>
@@ -16,6 +17,7 @@ namespace forkpoint::align {
 namespace {
 
 using test::aligned;
+using test::bytesOf;
 using test::f32;
 using test::i64;
 using test::RecordedRun;
@@ -121,15 +123,6 @@ void write(RecordedRun& run, const Deal& deal, std::int64_t length, const BatchL
             run.rank(rank).loss(2);
         }
     }
-}
-
-std::vector<std::byte> bytesOf(const Side& side, const Assembly& assembly)
-{
-    const auto source = open(*side.bundle, assembly);
-    ReadBuffer buffer;
-    const auto bytes = source ? (*source)->read(Box::whole((*source)->shape()), buffer) : tl::unexpected(source.error());
-    EXPECT_TRUE(bytes) << bytes.error().text();
-    return bytes ? std::vector<std::byte>(bytes->begin(), bytes->end()) : std::vector<std::byte>();
 }
 
 /// The deal of the candidate, the length of the sequences, and the batch.

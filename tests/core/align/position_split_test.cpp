@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/position_split.h"
 
+#include "tests/support/assembled_bytes.h"
 #include "tests/support/run_builder.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@ namespace forkpoint::align {
 namespace {
 
 using test::aligned;
+using test::bytesOf;
 using test::f32;
 using test::i64;
 using test::RecordedRun;
@@ -40,15 +42,6 @@ std::vector<T> cut(const std::vector<T>& matrix, std::int64_t width, const std::
 }
 
 std::vector<float> asFloats(const std::vector<std::int64_t>& values) { return { values.begin(), values.end() }; }
-
-std::vector<std::byte> bytesOf(const Side& side, const Assembly& assembly)
-{
-    const auto source = open(*side.bundle, assembly);
-    ReadBuffer buffer;
-    const auto bytes = source ? (*source)->read(Box::whole((*source)->shape()), buffer) : tl::unexpected(source.error());
-    EXPECT_TRUE(bytes) << bytes.error().text();
-    return bytes ? std::vector<std::byte>(bytes->begin(), bytes->end()) : std::vector<std::byte>();
-}
 
 std::map<Cell, RowKeys> keysOf(std::int64_t rows, const std::vector<std::vector<std::int64_t>>& ofRanks, const std::string& name = "data//ids")
 {
