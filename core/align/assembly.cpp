@@ -286,7 +286,7 @@ std::string describe(const Assembly& assembly)
         add(assembly.orderDim == 0 ? std::string("rows reordered") : fmt::format("rows along dim {} reordered", assembly.orderDim));
     }
     if (!assembly.positionOrder.empty()) {
-        add(fmt::format("positions along dim {} reordered", assembly.positionDim));
+        add(fmt::format("entries along dim {} reordered", assembly.positionDim));
     }
     return out;
 }

@@ -212,11 +212,18 @@ bool hasRows(const SideParts& parts, const Candidate& candidate, const RowPlace&
             continue;
         }
         const bool within = way.blocks > 1 || (parts.rows == 1 && !parts.axes[k].pieces), around = way.blocks == 1; // samples; of positions
-        if (way.join == Join::Sum || (isAlong(way) && (place.dim != 0 || !(place.inner ? around : within)))) {
+        if (isAlong(way) && (place.dim != 0 || !(place.inner ? around : within))) {
             return false; // samples are cut
         }
     }
     return parts.grid.size() == 1 || (isAlong(candidate.micros) && (candidate.micros.blocks > 1) == place.inner);
+}
+
+bool hasGatheredRows(const SideParts& parts, const Candidate& candidate, std::int64_t dim)
+{
+    const auto isAlong = [dim](const Way& way) { return way.join == Join::Concat && way.dim == dim; };
+    return std::none_of(candidate.ways.begin(), candidate.ways.end(), isAlong)
+        && (parts.grid.size() == 1 || (isAlong(candidate.micros) && candidate.micros.blocks == 1));
 }
 
 std::vector<Choice> Joining::choices(const std::vector<Candidate>& ofA, const std::vector<Candidate>& ofB) const
@@ -241,7 +248,7 @@ std::vector<Choice> Joining::choices(const std::vector<Candidate>& ofA, const st
         if (out.size() >= kMostTrials || (onlyCheapest && fit.cost > all.front().cost)) {
             break;
         }
-        addPlaces(out, { *fit.a, *fit.b, {}, fit.cost });
+        addPlaces(out, { .a = *fit.a, .b = *fit.b, .cost = fit.cost });
     }
     std::stable_sort(out.begin(), out.end(), [](const Choice& x, const Choice& y) { return x.cost < y.cost; });
     return out;
@@ -252,7 +259,8 @@ void Joining::addPlaces(std::vector<Choice>& to, Choice choice) const
     const auto& shape = choice.b.shape;
     const std::int64_t rows = group.rows.rowsB;
     bool any = false, sure = dealsRows(a) || dealsRows(b);
-    if (!group.rows.order.empty() && isActivation(key.kind)) {
+    const bool ordered = !group.rows.order.empty() && isActivation(key.kind);
+    if (ordered) {
         for (const RowPlace place : { RowPlace { 0, false }, RowPlace { 1, false }, RowPlace { 0, true } }) {
             if (fits(shape, place, rows) && hasRows(a, choice.a, place) && hasRows(b, choice.b, place)) {
                 to.push_back(choice);
@@ -263,9 +271,41 @@ void Joining::addPlaces(std::vector<Choice>& to, Choice choice) const
             }
         }
     }
+    if (ordered && group.rows.positionOrder.empty()) {
+        addGathered(to, choice, any);
+    }
     if (!any || !sure) { // the tensor may have no samples
         choice.cost += any ? 1 : 0;
         to.push_back(std::move(choice));
+    }
+}
+
+/// Where one side has as many entries as all ranks have samples, they may be these. `dealt`: the samples have a place already.
+void Joining::addGathered(std::vector<Choice>& to, const Choice& choice, bool dealt) const
+{
+    const auto& shape = choice.b.shape;
+    std::vector<std::int64_t> dims;
+    for (const std::int64_t dim : { 0, 1 }) {
+        const RowPlace place { dim, false };
+        if (!fits(shape, place, group.rows.rowsB) || shape[static_cast<std::size_t>(dim)] != group.rows.rowsB) {
+            continue;
+        }
+        const auto hasAll = [&](const SideParts& parts, const Candidate& candidate) {
+            return hasRows(parts, candidate, place) || hasGatheredRows(parts, candidate, dim);
+        };
+        if (hasAll(a, choice.a) && hasAll(b, choice.b)) {
+            dims.push_back(dim);
+            if (!dealt) {
+                to.push_back(choice);
+                to.back().rows = place;
+            }
+        }
+    }
+    if (dims.size() == 2) {
+        to.push_back(choice);
+        to.back().rows = RowPlace { 0, false };
+        to.back().rowsToo = 1;
+        to.back().cost += dealt ? 1 : 0;
     }
 }
 
@@ -280,7 +320,10 @@ Lane Joining::lane(const Choice& choice, const LossWeights& weights, std::size_t
     if (choice.rows) {
         orderRows(out.b, choice);
     }
-    if (!group.rows.positionOrder.empty() && isActivation(key.kind)) {
+    if (choice.rowsToo) {
+        out.b.positionOrder = group.rows.order;
+        out.b.positionDim = static_cast<std::uint8_t>(*choice.rowsToo);
+    } else if (!group.rows.positionOrder.empty() && isActivation(key.kind)) {
         orderPositions(out.b, choice);
     }
     return out;

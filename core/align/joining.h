@@ -17,15 +17,20 @@ struct RowPlace {
     bool operator==(const RowPlace&) const = default;
 };
 
-/// A way for each side, which give both one shape. `rows`: where B's samples are brought to A's order; nullopt: nowhere.
+/// A way for each side, which give both one shape. `rows`: where B's samples are brought to A's order; nullopt: nowhere. `rowsToo`: another dim
+/// along which they are, as in what relates every sample to every other one.
 struct Choice {
     Candidate a, b;
     std::optional<RowPlace> rows = {};
+    std::optional<std::int64_t> rowsToo = {};
     int cost = 0;
 };
 
 /// Does what is joined have the side's samples there, each whole?
 bool hasRows(const SideParts& parts, const Candidate& candidate, const RowPlace& place);
+
+/// Does every part have the samples of all ranks along `dim`, gathered in the order of the ranks?
+bool hasGatheredRows(const SideParts& parts, const Candidate& candidate, std::int64_t dim);
 
 /// A pair whose parts are known, and whose choices are judged.
 struct Joining {
@@ -46,6 +51,7 @@ struct Joining {
     void addPlaces(std::vector<Choice>& to, Choice choice) const;
 
 private:
+    void addGathered(std::vector<Choice>& to, const Choice& choice, bool dealt) const;
     void orderRows(Assembly& of, const Choice& choice) const;
     void orderPositions(Assembly& of, const Choice& choice) const;
 };

@@ -120,7 +120,7 @@ std::optional<Choice> paddedChoice(const std::vector<Candidate>& ofA, const Side
     for (auto ca : ofA) {
         for (auto cb : ofB) {
             if (cutTo(cb, b, ca.shape) || cutTo(ca, a, cb.shape)) {
-                return Choice { std::move(ca), std::move(cb), {}, 0 };
+                return Choice { .a = std::move(ca), .b = std::move(cb) };
             }
         }
     }
@@ -233,7 +233,7 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         const auto digestsA = digests(lane.a), digestsB = digests(lane.b);
         const bool isOfSamples = key.kind == bundle::Kind::Batch && !best.b.shape.empty() && best.b.shape[0] == group.rows.rowsB;
         if (digestsA && digestsB && digestsA->size() == 1 && digestsA == digestsB && !isOfSamples) {
-            lane.b.order = {}; // equal as it stands
+            lane.b.order = lane.b.positionOrder = {}; // equal as it stands
             lane.b.samples = 0;
         }
         if (digestsA && digestsB && !seen.emplace(*digestsA, *digestsB).second) {
