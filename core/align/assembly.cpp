@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/assembly.h"
 
+#include "core/base/permutation.h"
 #include "core/tensor/composed_sources.h"
 #include "core/tensor/window_source.h"
 
@@ -74,7 +75,7 @@ Result<TensorSourcePtr> stretched(TensorSourcePtr source, const Assembly& assemb
 
 const bundle::TensorRecord* Assembly::soleRecord() const
 {
-    return parts.size() == 1 && parts[0].size() == 1 && weight == 1 && order.empty() && positionOrder.empty() ? parts[0][0].record : nullptr;
+    return parts.size() == 1 && parts[0].size() == 1 && weight == 1 && order.empty() && secondOrder.empty() ? parts[0][0].record : nullptr;
 }
 
 Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assembly)
@@ -89,9 +90,12 @@ Result<TensorSourcePtr> open(const bundle::Bundle& bundle, const Assembly& assem
     if (whole && !assembly.order.empty()) {
         whole = rowMapSource(std::move(*whole), assembly.order, assembly.shape[assembly.orderDim] / assembly.samples, assembly.orderDim);
     }
-    if (whole && !assembly.positionOrder.empty()) {
-        const std::int64_t block = assembly.shape[assembly.positionDim] / std::ssize(*assembly.positionOrder);
-        whole = rowMapSource(std::move(*whole), assembly.positionOrder, block, assembly.positionDim);
+    if (whole && assembly.rowNumbers) {
+        whole = renumberedSource(std::move(*whole), inverseOf(*assembly.order));
+    }
+    if (whole && !assembly.secondOrder.empty()) {
+        const std::int64_t block = assembly.shape[assembly.secondDim] / std::ssize(*assembly.secondOrder);
+        whole = rowMapSource(std::move(*whole), assembly.secondOrder, block, assembly.secondDim);
     }
     return whole;
 }
@@ -285,8 +289,11 @@ std::string describe(const Assembly& assembly)
     if (!assembly.order.empty()) {
         add(assembly.orderDim == 0 ? std::string("rows reordered") : fmt::format("rows along dim {} reordered", assembly.orderDim));
     }
-    if (!assembly.positionOrder.empty()) {
-        add(fmt::format("entries along dim {} reordered", assembly.positionDim));
+    if (assembly.rowNumbers) {
+        add("row numbers in it follow");
+    }
+    if (!assembly.secondOrder.empty()) {
+        add(fmt::format("entries along dim {} reordered", assembly.secondDim));
     }
     return out;
 }

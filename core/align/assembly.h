@@ -106,7 +106,8 @@ struct Assembly {
     Join micros = Join::Single;
     bool padLeft = false;            ///< `positions`: by zeros before a part, not after it
     std::uint8_t orderDim = 0;       ///< of `order`
-    std::uint8_t positionDim = 0;    ///< of `positionOrder`
+    bool rowNumbers = false;         ///< integers that number the samples, as joined: they follow `order`, too
+    std::uint8_t secondDim = 0;      ///< of `secondOrder`
     std::uint8_t microDim = 0;       ///< of a concatenation over micro-steps
     std::int32_t microBlocks = 1;    ///< ... each is cut into so many blocks, as JoinLevel::groups says
     DType dtype = DType::Float32;    ///< of the parts
@@ -114,7 +115,7 @@ struct Assembly {
     double weight = 1;               ///< of every part
     SharedOrder order;               ///< result sample i is sample order[i] of the joined tensor; empty: as it is
     std::int64_t samples = 0;        ///< number of samples that `order` permutes
-    SharedOrder positionOrder;       ///< likewise for equal blocks along `positionDim`, after `order`
+    SharedOrder secondOrder;         ///< likewise for equal blocks along `secondDim`, after `order`: positions, or samples along another dim, too
     bundle::SharedShape shape;       ///< of the result; where the joined parts are longer (padding of the last ones), what lies beyond is cut off
     std::int64_t positions = 0;      ///< ranks padded to other lengths: every part is brought to this length along dim 1; 0: as they are
 

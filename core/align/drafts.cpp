@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/drafts.h"
 
+#include "core/bundle/sketch.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -176,6 +178,45 @@ void matchSlotsInOrder(std::vector<Draft>& drafts)
     }
 }
 
+/// The module returns what it was given: nn.Identity, dropout in evaluation, what gathers from all ranks where there is one.
+bool handsOn(std::span<const Part> output, std::span<const Part> input)
+{
+    return std::equal(output.begin(), output.end(), input.begin(), input.end(), [](const Part& made, const Part& given) {
+        return made.rank == given.rank && made.micro == given.micro && made.record->shape == given.record->shape
+            && bundle::sameBits(*made.record, *given.record).value_or(false);
+    });
+}
+
+/// The gradient of an output that is the input, too, is that of all that was computed from either. Where only one side's is, the two are not the same
+/// quantity.
+void setApartHandedOn(std::vector<Draft>& drafts, const Numbers& numbers)
+{
+    static const bundle::SharedText why[] = {
+        "the reference hands the input of this module on: its gradient is that of all that uses the input, the candidate's is not",
+        "the candidate hands the input of this module on: its gradient is that of all that uses the input, the reference's is not",
+    };
+    for (auto& draft : drafts) {
+        if (draft.key.kind != Kind::GradOutput || draft.a.empty() || draft.b.empty() || draft.notObserved) {
+            continue;
+        }
+        DraftKey key = draft.key;
+        key.phase = Phase::Forward;
+        key.kind = Kind::Output;
+        const auto output = numbers.find(key);
+        key.kind = Kind::Input;
+        key.slot = 0;
+        const auto input = numbers.find(key);
+        if (!output || !input) {
+            continue;
+        }
+        const auto &made = drafts[*output], &given = drafts[*input];
+        if (!made.a.empty() && !made.b.empty() && !given.a.empty() && !given.b.empty()) {
+            const bool inA = handsOn(made.a, given.a), inB = handsOn(made.b, given.b);
+            draft.notObserved = inA == inB ? nullptr : &why[inA ? 0 : 1];
+        }
+    }
+}
+
 /// Execution order of a draft on one side: that of its first record in the lowest rank.
 std::int64_t orderOn(std::span<const Part> parts)
 {
@@ -242,6 +283,7 @@ StepDrafts draftsOfStep(const CollectSide& a, const CollectSide& b, const Mapped
     distribute(ofA, out.drafts, out.partsA, &Draft::a);
     distribute(ofB, out.drafts, out.partsB, &Draft::b);
     matchSlotsInOrder(out.drafts);
+    setApartHandedOn(out.drafts, numbers);
     return out;
 }
 

@@ -266,6 +266,11 @@ void Joining::addPlaces(std::vector<Choice>& to, Choice choice) const
                 to.push_back(choice);
                 to.back().rows = place;
                 to.back().cost += place.inner && !sure ? 1 : 0;
+                if (place == RowPlace {} && mayNumberRows(choice)) {
+                    to.push_back(to.back());
+                    to.back().rowNumbers = true;
+                    ++to.back().cost;
+                }
                 any = true;
                 sure = sure || (key.kind == bundle::Kind::Batch && place.dim == 0 && shape[0] == rows);
             }
@@ -278,6 +283,16 @@ void Joining::addPlaces(std::vector<Choice>& to, Choice choice) const
         choice.cost += any ? 1 : 0;
         to.push_back(std::move(choice));
     }
+}
+
+/// Targets of a loss that tells each sample from all others are numbers of samples, counted over all ranks.
+bool Joining::mayNumberRows(const Choice& choice) const
+{
+    const auto isOfNumbers = [](const SideParts& parts) {
+        const auto dtype = parts.grid[0][0].record->dtype;
+        return parts.grid.size() == 1 && (dtype == DType::Int64 || dtype == DType::Int32);
+    };
+    return key.kind != bundle::Kind::Batch && choice.b.shape[0] == group.rows.rowsB && isOfNumbers(a) && isOfNumbers(b);
 }
 
 /// Where one side has as many entries as all ranks have samples, they may be these. `dealt`: the samples have a place already.
@@ -320,9 +335,10 @@ Lane Joining::lane(const Choice& choice, const LossWeights& weights, std::size_t
     if (choice.rows) {
         orderRows(out.b, choice);
     }
+    out.b.rowNumbers = choice.rowNumbers;
     if (choice.rowsToo) {
-        out.b.positionOrder = group.rows.order;
-        out.b.positionDim = static_cast<std::uint8_t>(*choice.rowsToo);
+        out.b.secondOrder = group.rows.order;
+        out.b.secondDim = static_cast<std::uint8_t>(*choice.rowsToo);
     } else if (!group.rows.positionOrder.empty() && isActivation(key.kind)) {
         orderPositions(out.b, choice);
     }
@@ -356,8 +372,8 @@ void Joining::orderPositions(Assembly& of, const Choice& choice) const
         const auto length = joined.shape[static_cast<std::size_t>(way.dim)], positions = std::ssize(*order);
         if (length > 0 && length % positions == 0 && length <= kLongestOrder) {
             const bool rowsOutside = way.blocks > 1 || (length > positions && joinsRowsAlong(split, joined, way.dim));
-            of.positionOrder = rowsOutside ? bundle::SharedValue<std::vector<std::int64_t>>(repeated(*order, length / positions)) : order;
-            of.positionDim = static_cast<std::uint8_t>(way.dim);
+            of.secondOrder = rowsOutside ? bundle::SharedValue<std::vector<std::int64_t>>(repeated(*order, length / positions)) : order;
+            of.secondDim = static_cast<std::uint8_t>(way.dim);
         }
         return;
     }

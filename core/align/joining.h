@@ -18,11 +18,12 @@ struct RowPlace {
 };
 
 /// A way for each side, which give both one shape. `rows`: where B's samples are brought to A's order; nullopt: nowhere. `rowsToo`: another dim
-/// along which they are, as in what relates every sample to every other one.
+/// along which they are, as in what relates every sample to every other one. `rowNumbers`: as Assembly has it.
 struct Choice {
     Candidate a, b;
     std::optional<RowPlace> rows = {};
     std::optional<std::int64_t> rowsToo = {};
+    bool rowNumbers = false;
     int cost = 0;
 };
 
@@ -51,6 +52,7 @@ struct Joining {
     void addPlaces(std::vector<Choice>& to, Choice choice) const;
 
 private:
+    bool mayNumberRows(const Choice& choice) const;
     void addGathered(std::vector<Choice>& to, const Choice& choice, bool dealt) const;
     void orderRows(Assembly& of, const Choice& choice) const;
     void orderPositions(Assembly& of, const Choice& choice) const;

@@ -218,7 +218,7 @@ Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
         pair.guess = pair.guess || relation.guess;
         verified = verified || relation.verified;
         for (auto& lane : relation.lanes) {
-            for (auto* order : { &lane.b.order, &lane.b.positionOrder }) { // of long sequences long, and the same in many pairs
+            for (auto* order : { &lane.b.order, &lane.b.secondOrder }) { // of long sequences long, and the same in many pairs
                 if (order->size() > static_cast<std::size_t>(std::max(group.rows.rowsB, std::ssize(*group.rows.positionOrder)))) {
                     *order = pool.shape(**order);
                 }

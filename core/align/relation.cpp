@@ -233,7 +233,8 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         const auto digestsA = digests(lane.a), digestsB = digests(lane.b);
         const bool isOfSamples = key.kind == bundle::Kind::Batch && !best.b.shape.empty() && best.b.shape[0] == group.rows.rowsB;
         if (digestsA && digestsB && digestsA->size() == 1 && digestsA == digestsB && !isOfSamples) {
-            lane.b.order = lane.b.positionOrder = {}; // equal as it stands
+            lane.b.order = lane.b.secondOrder = {}; // equal as it stands
+            lane.b.rowNumbers = false;
             lane.b.samples = 0;
         }
         if (digestsA && digestsB && !seen.emplace(*digestsA, *digestsB).second) {

@@ -4,6 +4,7 @@
 
 #include "core/base/permutation.h"
 #include "core/bundle/sketch.h"
+#include "core/tensor/composed_sources.h"
 #include "core/tensor/gather_source.h"
 
 #include <algorithm>
@@ -115,7 +116,7 @@ Places placesOf(const Assembly& assembly)
         reorder(whole, assembly.order, assembly.orderDim);
     }
     if (whole.consistent) {
-        reorder(whole, assembly.positionOrder, assembly.positionDim);
+        reorder(whole, assembly.secondOrder, assembly.secondDim);
     }
     return whole;
 }
@@ -190,6 +191,9 @@ Result<TensorSourcePtr> openAt(const bundle::Bundle& bundle, const Assembly& ass
         wanted.push_back(found->second);
     }
     auto joined = openParts(bundle, assembly, true, partSamples);
+    if (joined && assembly.rowNumbers) {
+        joined = renumberedSource(std::move(*joined), inverseOf(*assembly.order));
+    }
     return joined ? gatherSource(std::move(*joined), std::move(wanted)) : joined;
 }
 
@@ -198,7 +202,7 @@ std::optional<std::uint64_t> foldOf(const Assembly& assembly)
     if (const auto* record = assembly.soleRecord()) {
         return record->globalShape.empty() || record->globalShape == record->shape ? record->fold : std::nullopt;
     }
-    if (assembly.parts.size() != 1 || !isTiled(assembly) || assembly.weight != 1 || !assembly.order.empty() || !assembly.positionOrder.empty()) {
+    if (assembly.parts.size() != 1 || !isTiled(assembly) || assembly.weight != 1 || !assembly.order.empty() || !assembly.secondOrder.empty()) {
         return std::nullopt;
     }
     std::uint64_t sum = 0;

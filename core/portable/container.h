@@ -18,7 +18,7 @@
 // Compressed sections in one file, each with a checksum (FORKCMP.md section 2).
 namespace forkpoint::portable {
 
-inline constexpr std::uint32_t kMajor = 1, kMinor = 2;
+inline constexpr std::uint32_t kMajor = 1, kMinor = 3;
 inline constexpr std::uint64_t kHeaderBytes = 40, kEntryBytes = 32;
 inline constexpr std::size_t kMaxSections = 1u << 20;
 

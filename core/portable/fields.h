@@ -183,22 +183,23 @@ inline constexpr std::int64_t kLongestOrder = 1 << 24; ///< of an order that a f
 
 template <class Archive> void fields(Archive& archive, Assembly& x)
 {
-    auto& [rows, outer, ranks, micros, padLeft, orderDim, positionDim, microDim, microBlocks, dtype, dim, weight, order, samples, positionOrder, shape,
+    auto& [rows, outer, ranks, micros, padLeft, orderDim, rowNumbers, secondDim, microDim, microBlocks, dtype, dim, weight, order, samples, secondOrder, shape,
            positions] = x;
     PartGrid parts = rows.grid();
     archive(parts, outer, ranks, dim, micros, weight, order, samples, shape, positions, padLeft, dtype);
     std::vector<std::int64_t> runs; // of positions: their order is long, and nearly all of it ascends by one
-    for (const auto position : *positionOrder) {
+    for (const auto position : *secondOrder) {
         if (runs.empty() || position != runs[runs.size() - 2] + runs.back()) {
             runs.insert(runs.end(), { position, 0 });
         }
         ++runs.back();
     }
     archive.appended(runs);
-    archive.appended(positionDim);
+    archive.appended(secondDim);
     archive.appended(orderDim);
     archive.appended(microDim);
     archive.appended(microBlocks);
+    archive.appended(rowNumbers);
     if constexpr (Archive::kReads) {
         rows = parts;
         std::vector<std::int64_t> entries;
@@ -209,7 +210,7 @@ template <class Archive> void fields(Archive& archive, Assembly& x)
                 entries.push_back(runs[i] + j);
             }
         }
-        positionOrder = std::move(entries);
+        secondOrder = std::move(entries);
         const auto permutes = [&](const std::vector<std::int64_t>& what, std::size_t along) { // equal blocks, each once
             std::vector<bool> seen(what.size());
             return along < shape.size() && shape[along] >= std::ssize(what) && shape[along] % std::ssize(what) == 0
@@ -222,7 +223,8 @@ template <class Archive> void fields(Archive& archive, Assembly& x)
         sound = sound && !parts.empty() && elementCount(shape).has_value() && dim >= 0 && microBlocks > 0;
         sound = sound && (micros != align::Join::Concat || microDim < std::max<std::size_t>(1, shape.size()));
         sound = sound && (order.empty() || (static_cast<std::int64_t>(order.size()) == samples && permutes(order, orderDim)));
-        sound = sound && (positionOrder.empty() || permutes(positionOrder, positionDim));
+        sound = sound && (!rowNumbers || (!order.empty() && (dtype == DType::Int32 || dtype == DType::Int64)));
+        sound = sound && (secondOrder.empty() || permutes(secondOrder, secondDim));
         for (const auto& row : parts) {
             sound = sound && !row.empty() && row.size() == parts.front().size();
         }

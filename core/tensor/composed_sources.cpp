@@ -307,6 +307,48 @@ private:
     DType m_dtype;
 };
 
+class RenumberedSource final : public TensorSource {
+public:
+    RenumberedSource(TensorSourcePtr source, std::vector<std::int64_t> numbers)
+        : m_source(std::move(source))
+        , m_numbers(std::move(numbers))
+    {
+    }
+    DType dtype() const override { return m_source->dtype(); }
+    const Shape& shape() const override { return m_source->shape(); }
+
+    Bytes read(const Box& box, ReadBuffer& buffer) const override
+    {
+        const Bytes old = m_source->read(box, buffer.child(0));
+        if (!old || old->empty())
+            return old;
+        auto to = takeBytes(buffer, old->size());
+        if (!to)
+            return tl::unexpected(std::move(to.error()));
+        if (dtype() == DType::Int32) {
+            renumber<std::int32_t>(*old, *to);
+        } else {
+            renumber<std::int64_t>(*old, *to);
+        }
+        return *to;
+    }
+
+private:
+    template <class T> void renumber(std::span<const std::byte> from, std::span<std::byte> to) const
+    {
+        for (std::size_t at = 0; at < from.size(); at += sizeof(T)) {
+            T value {};
+            std::memcpy(&value, from.data() + at, sizeof(T));
+            if (value >= 0 && static_cast<std::size_t>(value) < m_numbers.size())
+                value = static_cast<T>(m_numbers[static_cast<std::size_t>(value)]);
+            std::memcpy(to.data() + at, &value, sizeof(T));
+        }
+    }
+
+    TensorSourcePtr m_source;
+    std::vector<std::int64_t> m_numbers;
+};
+
 class ReshapedSource final : public TensorSource {
 public:
     ReshapedSource(TensorSourcePtr source, Shape shape)
@@ -460,6 +502,15 @@ Result<TensorSourcePtr> weightedSumSource(std::vector<TensorSourcePtr> parts, st
     if (!byteCount(DType::Complex128, shape)) // the sums are doubles, two for a complex element
         return fail(ErrorCode::Usage, tooLarge(shape));
     return std::make_shared<WeightedSumSource>(std::move(parts), std::move(weights), dtype);
+}
+
+Result<TensorSourcePtr> renumberedSource(TensorSourcePtr source, std::vector<std::int64_t> numbers)
+{
+    if (!source)
+        return fail(ErrorCode::Usage, "no tensor to renumber");
+    if (source->dtype() != DType::Int32 && source->dtype() != DType::Int64)
+        return fail(ErrorCode::Usage, fmt::format("only int32 and int64 are numbers of entries, not {}", name(source->dtype())));
+    return std::make_shared<RenumberedSource>(std::move(source), std::move(numbers));
 }
 
 Result<TensorSourcePtr> reshapedSource(TensorSourcePtr source, Shape shape)

@@ -22,6 +22,10 @@ Result<TensorSourcePtr> rowMapSource(TensorSourcePtr source, std::vector<std::in
 /// shapes; parts may differ in floating width (the widest decides). Refuses integers and bool.
 Result<TensorSourcePtr> weightedSumSource(std::vector<TensorSourcePtr> parts, std::vector<double> weights);
 
+/// Integers that number something else's entries, renumbered: `numbers[v]` for each element v. What is no such number (-100, a padded token) stays.
+/// Of int32 and int64 only.
+Result<TensorSourcePtr> renumberedSource(TensorSourcePtr source, std::vector<std::int64_t> numbers);
+
 /// The same elements with another shape of equal element count.
 Result<TensorSourcePtr> reshapedSource(TensorSourcePtr source, Shape shape);
 

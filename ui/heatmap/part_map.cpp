@@ -109,8 +109,8 @@ std::vector<PartAxis> partAxes(const Assembly& assembly)
         if (!assembly.order.empty() && assembly.orderDim == dim) {
             spans = reordered(*assembly.order, blockOf(assembly, *assembly.order, dim), spans);
         }
-        if (!assembly.positionOrder.empty() && assembly.positionDim == dim) {
-            spans = reordered(*assembly.positionOrder, blockOf(assembly, *assembly.positionOrder, dim), spans);
+        if (!assembly.secondOrder.empty() && assembly.secondDim == dim) {
+            spans = reordered(*assembly.secondOrder, blockOf(assembly, *assembly.secondOrder, dim), spans);
         }
         if (spans.size() > 1 && spans.size() <= kMostSpans) {
             axes.push_back({ dim, std::move(spans) });
@@ -131,7 +131,7 @@ PartPlace placeOf(const Assembly& assembly, std::vector<std::int64_t> index)
             index[dim] = order[static_cast<std::size_t>(index[dim] / block)] * block + index[dim] % block;
         }
     };
-    before(*assembly.positionOrder, assembly.positionDim);
+    before(*assembly.secondOrder, assembly.secondDim);
     before(*assembly.order, assembly.orderDim);
     std::size_t micro = 0, rank = 0;
     if (joinsMicros(assembly) && assembly.microDim < index.size()) {

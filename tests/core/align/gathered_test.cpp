@@ -3,8 +3,10 @@
 #include "tests/support/assembled_bytes.h"
 #include "tests/support/run_builder.h"
 
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
+#include <numeric>
 
 // What a rank has gathered from all others, as contrastive losses do: the samples of all ranks, in the order of the ranks; and what relates every
 // sample to every other one, and so has samples along two dims.
@@ -129,6 +131,77 @@ TEST(AGatherThatIsWrong, StaysDifferent)
             EXPECT_FALSE(isEqual(alignment, test::pairOf(alignment, std::string("s0/forward/output/") + name))) << what << ": " << name;
         }
     }
+}
+
+/// Targets of a contrastive loss: which of all samples, as gathered, is the one that belongs to each.
+void writeTargets(RecordedRun& run, const World& world, std::int64_t wrongBy = 0)
+{
+    std::int64_t first = 0;
+    for (int rank = 0; rank < static_cast<int>(world.size()); ++rank) {
+        const auto& own = world[static_cast<std::size_t>(rank)];
+        Order targets(own.size());
+        std::iota(targets.begin(), targets.end(), first + rank * wrongBy);
+        std::replace_if(targets.begin(), targets.end(), [&, i = 0u](std::int64_t) mutable { return own[i++] == 7; }, -100); // ignored
+        first += std::ssize(own);
+        run.rank(rank).batch(i64({ std::ssize(own) }, own), { .slot = "0" }).input("criterion", i64({ std::ssize(own) }, targets), { .slot = "1" });
+        run.rank(rank).loss(1);
+    }
+}
+
+TEST(NumbersOfSamples, FollowTheSamples)
+{
+    RecordedRun a("a", 1), b("b", 2);
+    writeTargets(a, kWhole);
+    writeTargets(b, kTwo);
+    const auto alignment = aligned(a.side(), b.side());
+    const auto& pair = test::pairOf(alignment, "s0/forward/input/criterion:1");
+    EXPECT_TRUE(isEqual(alignment, pair)) << *pair.assembly << *pair.note;
+    EXPECT_NE(pair.assembly->find("row numbers in it follow"), std::string::npos) << *pair.assembly;
+}
+
+TEST(NumbersOfSamples, AnOffsetThatIsWrongStaysDifferent)
+{
+    for (const std::int64_t by : { -4, -1, 1 }) {
+        RecordedRun a("a", 1), b("b", 2);
+        writeTargets(a, kWhole);
+        writeTargets(b, kTwo, by);
+        const auto alignment = aligned(a.side(), b.side());
+        EXPECT_FALSE(isEqual(alignment, test::pairOf(alignment, "s0/forward/input/criterion:1"))) << by;
+    }
+}
+
+/// A module that gathers from all ranks, which returns its input where there is one rank.
+TEST(WhatIsHandedOn, HasAGradientOfItsOwnOnlyWhereItIsAnotherTensor)
+{
+    RecordedRun a("a"), b("b", 2);
+    const auto all = features(kWhole.front());
+    a.rank().batch(i64({ 8 }, kWhole.front()), { .slot = "0" }).input("gather", all).output("gather", all).gradOutput("gather", all).loss(1);
+    for (int rank = 0; rank < 2; ++rank) {
+        const auto& own = kTwo[static_cast<std::size_t>(rank)];
+        b.rank(rank).batch(i64({ 4 }, own), { .slot = "0" }).input("gather", features(own)).output("gather", features(gathered(kTwo)));
+        b.rank(rank).gradOutput("gather", features(gathered(kTwo), 0.5f)).loss(1);
+    }
+    for (const bool turned : { false, true }) {
+        const auto alignment = turned ? aligned(b.side(), a.side()) : aligned(a.side(), b.side());
+        EXPECT_TRUE(isEqual(alignment, test::pairOf(alignment, "s0/forward/output/gather")));
+        const auto& pair = test::pairOf(alignment, "s0/backward/grad_output/gather");
+        EXPECT_EQ(pair.status, PairStatus::NotObserved);
+        EXPECT_TRUE(pair.note->starts_with(turned ? "the candidate hands" : "the reference hands")) << *pair.note;
+    }
+}
+
+TEST(WhatIsHandedOn, IsComparedWhereBothSidesDo)
+{
+    RecordedRun a("a"), b("b", 2);
+    const auto all = features(kWhole.front());
+    a.rank().batch(i64({ 8 }, kWhole.front()), { .slot = "0" }).input("identity", all).output("identity", all).gradOutput("identity", all).loss(1);
+    for (int rank = 0; rank < 2; ++rank) {
+        const auto own = features(kTwo[static_cast<std::size_t>(rank)]);
+        b.rank(rank).batch(i64({ 4 }, kTwo[static_cast<std::size_t>(rank)]), { .slot = "0" }).input("identity", own).output("identity", own);
+        b.rank(rank).gradOutput("identity", own).loss(1);
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_EQ(test::pairOf(alignment, "s0/backward/grad_output/identity").status, PairStatus::Matched);
 }
 
 TEST(AMatrixOfAsManyFeaturesAsSamples, KeepsItsFeatures)
