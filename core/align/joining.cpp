@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/joining.h"
 
+#include "core/align/row_matching.h"
 #include "core/align/samples.h"
 #include "core/tensor/composed_sources.h"
 
@@ -336,6 +337,10 @@ Lane Joining::lane(const Choice& choice, const LossWeights& weights, std::size_t
         orderRows(out.b, choice);
     }
     out.b.rowNumbers = choice.rowNumbers;
+    if (!choice.looseRows.empty()) {
+        out.b.order = choice.looseRows;
+        out.b.samples = std::ssize(*choice.looseRows);
+    }
     if (choice.rowsToo) {
         out.b.secondOrder = group.rows.order;
         out.b.secondDim = static_cast<std::uint8_t>(*choice.rowsToo);
@@ -379,6 +384,28 @@ void Joining::orderPositions(Assembly& of, const Choice& choice) const
     }
 }
 
+bool Joining::hasLooseRows(const Choice& choice) const
+{
+    const bool byChance = choice.rows == RowPlace {} && choice.a.shape[0] > group.rows.rowsA && !a.flattened && !b.flattened; // no multiple of the positions
+    const bool known = (choice.rows && !byChance) || a.given || b.given || choice.a.declared() || choice.b.declared();
+    const bool inAnotherOrder = !group.rows.order.empty() && group.rows.positionOrder.empty();
+    const auto isOne = [](const SideParts& parts) { return parts.axes.empty() && parts.grid.size() == 1; };
+    return !known && inAnotherOrder && isActivation(key.kind) && key.kind != bundle::Kind::Batch && elementCount(choice.a.shape).value_or(0) > 0
+        && !choice.a.shape.empty() && (dealsLooseRows(choice) || (isOne(a) && isOne(b)));
+}
+
+bool Joining::dealsLooseRows(const Choice& choice) const
+{
+    const auto deals = [](const SideParts& parts, const Candidate& candidate) {
+        bool along = parts.grid.size() > 1 && candidate.micros.join == Join::Concat && candidate.micros.dim == 0;
+        for (std::size_t k = 0; k < parts.axes.size(); ++k) {
+            along = along || (candidate.ways[k].join == Join::Concat && candidate.ways[k].dim == 0 && !sharesRows(parts.axes[k]));
+        }
+        return along;
+    };
+    return deals(a, choice.a) || deals(b, choice.b);
+}
+
 bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB)
 {
     struct Best {
@@ -413,6 +440,36 @@ bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bu
     }
     std::swap(choices.front(), choices[best.index]);
     return decided;
+}
+
+LooseRows matchLooseRows(Choice& choice, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB)
+{
+    const auto apart = [&](const Choice& of) { return distance(bundleA, bundleB, pair.lane(of, pair.group.weights, 0)); };
+    const auto before = apart(choice);
+    if (before && *before <= kFits) {
+        return LooseRows::InOrder;
+    }
+    Choice matched = choice;
+    matched.rows = {};
+    const auto lane = pair.lane(matched, pair.group.weights, 0);
+    if (isSampled(lane.a) || isSampled(lane.b)) {
+        return pair.dealsLooseRows(choice) ? LooseRows::Unknown : LooseRows::InOrder;
+    }
+    const auto& shape = choice.a.shape;
+    const auto matrix = [&](const bundle::Bundle& bundle, const Assembly& assembly) { // [rows, all that a row has]
+        auto whole = open(bundle, assembly);
+        return whole ? reshapedSource(std::move(*whole), { shape[0], elementCount(shape).value_or(0) / shape[0] }) : whole;
+    };
+    const auto x = matrix(bundleA, lane.a), y = matrix(bundleB, lane.b);
+    if (auto order = x && y ? matchRows(*x, *y) : std::nullopt) {
+        matched.looseRows = std::move(*order);
+        const auto after = apart(matched);
+        if (before && after && *after * kBetter < *before && *after < kAlike) {
+            choice = std::move(matched);
+            return LooseRows::Matched;
+        }
+    }
+    return LooseRows::InOrder;
 }
 
 } // namespace forkpoint::align

@@ -24,6 +24,7 @@ struct Choice {
     std::optional<RowPlace> rows = {};
     std::optional<std::int64_t> rowsToo = {};
     bool rowNumbers = false;
+    bundle::SharedValue<std::vector<std::int64_t>> looseRows = {}; ///< row i of A is this one of B, by content
     int cost = 0;
 };
 
@@ -48,6 +49,11 @@ struct Joining {
     /// The lane with this number; what tells one lane from the others (rank, what is compared of it) is not filled in.
     Lane lane(const Choice& choice, const LossWeights& weights, std::size_t number) const;
 
+    /// The parts follow one another along dim 0, rank by rank, or there is one, in batches of another order; and there are not so many rows of
+    /// each sample: tokens that were sent to an expert.
+    bool hasLooseRows(const Choice& choice) const;
+    bool dealsLooseRows(const Choice& choice) const; ///< ... and some side has several parts
+
     /// Adds the choice for every place that its samples may have.
     void addPlaces(std::vector<Choice>& to, Choice choice) const;
 
@@ -61,5 +67,14 @@ private:
 /// Brings the choice to the front whose sides are alike, by a few of their elements. A less natural one only if the natural one does not fit and it
 /// does. True if the elements decided: there was more than one choice as natural, or a less natural one was taken.
 bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB);
+
+enum class LooseRows : std::uint8_t {
+    InOrder, ///< alike as they lie, or other rows
+    Matched, ///< the choice has the order
+    Unknown, ///< not alike as they lie, and not recorded in full
+};
+
+/// Finds which loose row of one side is which of the other.
+LooseRows matchLooseRows(Choice& choice, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB);
 
 } // namespace forkpoint::align

@@ -206,10 +206,8 @@ Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
                                pool.text(fmt::format("the {} is {}, which do not hold the whole", shortB.empty() ? "reference" : "candidate",
                                                      shortB.empty() ? shortA : shortB)));
         }
-        if (unrelated && relation.padded) {
-            return notCompared(std::move(pair), PairStatus::NotObserved,
-                               pool.text(fmt::format("the batches are padded to other lengths, and this tensor cannot be brought to one: {}",
-                                                     relation.problem)));
+        if (unrelated && relation.notObserved) {
+            return notCompared(std::move(pair), PairStatus::NotObserved, pool.text(relation.problem));
         }
         if (unrelated) {
             return notCompared(std::move(pair), relation.incomplete ? PairStatus::OnlyA : PairStatus::Unrelated, pool.text(relation.problem));

@@ -195,13 +195,25 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         if (sideB.given) {
             relation.problem += madeOf(*sideB.given, b, candidatesB, "candidate");
         }
-        relation.padded = group.rows.positions.length > 0 && isActivation(key.kind);
+        if (group.rows.positions.length > 0 && isActivation(key.kind)) {
+            relation.problem = fmt::format("the batches are padded to other lengths, and this tensor cannot be brought to one: {}", relation.problem);
+            relation.notObserved = true;
+        }
         return relation;
     }
     if (choices.size() > 1) {
         relation.verified = chooseByContent(choices, joining, sideA.bundle, sideB.bundle);
     }
     auto& best = choices.front();
+    if (joining.hasLooseRows(best)) {
+        const auto found = matchLooseRows(best, joining, sideA.bundle, sideB.bundle);
+        relation.verified = relation.verified || found == LooseRows::Matched;
+        if (found == LooseRows::Unknown) {
+            relation.problem = "its rows follow from the batch in a way that was not recorded, and can be matched only if all of it is";
+            relation.notObserved = true;
+            return relation;
+        }
+    }
     LossWeights weights = group.weights;
     if (isActivation(key.kind) && !isLoss(key) && !best.a.declared() && !best.b.declared() && elementCount(best.a.shape) == 1
         && isOneNumber(a.grid) && isOneNumber(b.grid)) {
@@ -223,8 +235,8 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
 
     const bool ragged = a.positions > 0 && b.positions > 0;
     if (ragged && (!hasRows(a, best.a, {}) || !hasRows(b, best.b, {}) || best.a.shape[0] != group.rows.rowsA)) {
-        relation.problem = "its rows are padded to other lengths, and which row is where is not known";
-        relation.padded = true;
+        relation.problem = "the batches are padded to other lengths, and which row of this tensor is where is not known";
+        relation.notObserved = true;
         return relation;
     }
     std::set<DigestPair> seen;

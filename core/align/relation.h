@@ -35,7 +35,7 @@ struct Relation {
     bool verified = false;     ///< several ways fitted the shapes, and the content decided
     bool needsAllOfA = false, needsAllOfB = false; ///< a rank that is missing leaves a hole: its part is a piece or a summand, not a replica
     std::string problem;       ///< why there are no lanes
-    bool padded = false;       ///< ... rows are padded to other lengths: the shapes say nothing
+    bool notObserved = false;  ///< ... and that is no difference: what belongs where was not recorded
     bool incomplete = false;   ///< a part was not recorded on some rank or micro-step
 };
 

@@ -26,6 +26,14 @@ bool hasModuleScale(const bundle::Phase phase, Kind kind)
     return kind == Kind::Grad || (phase == Phase::Optimizer && (kind == Kind::OptimizerState || kind == Kind::Param));
 }
 
+/// Optimizer state that averages or adds up squared gradients (Adam, RMSprop and Adadelta, Adagrad): a relative error is twice that of the gradient.
+double inheritedTimes(const align::PairKey& key)
+{
+    const std::string_view slot = *key.slot;
+    const bool ofSquares = slot.starts_with("exp_avg_sq") || slot.starts_with("max_exp_avg_sq") || slot.starts_with("square_avg") || slot == "sum";
+    return key.kind == Kind::OptimizerState && ofSquares ? 2 : 1;
+}
+
 double magnitude(const metrics::SideStatistics& side)
 {
     return std::max(std::abs(side.min), std::abs(side.max));
@@ -114,8 +122,14 @@ double Assessor::roundoffOf(std::size_t pair, const std::vector<PairResult>& res
         return u;
     }
     for (const auto i : m_inputs.of[pair]) {
-        if (i < pair && results[i].severity != Severity::Identical) { // equal inputs bring no error along
+        if (i >= pair) {
+            continue;
+        }
+        const auto& input = m_alignment.pairs[i];
+        if (results[i].severity != Severity::Identical) { // equal inputs bring no error along
             u = std::max(u, results[i].unitRoundoff);
+        } else if (key.phase == Phase::Backward && input.key.kind == Kind::GradOutput) { // autocast: computed in its type, and widened afterwards
+            u = std::max(u, ownRoundoff(input, results[i]));
         }
     }
     return u;
@@ -135,7 +149,7 @@ void Assessor::judgeLanes(std::size_t pair, const Scale& scale, PairResult& resu
     }
     result.judgements.clear();
     for (const auto& lane : result.lanes) {
-        double own = floor;
+        double own = floor * inheritedTimes(m_alignment.pairs[pair].key);
         if (lane.ofUpdate) {
             // A stored parameter is rounded at its own size: the update seen through it is only that exact.
             const double update = std::max({ lane.statistics.normA, lane.statistics.normB, scale.norm });
@@ -236,9 +250,9 @@ void Assessor::followInputs(std::size_t pair, std::vector<PairResult>& results) 
             continue;
         }
         if (std::isfinite(input.error)) {
-            result.inherited = std::max(result.inherited, input.error);
+            result.inherited = std::max(result.inherited, inheritedTimes(p.key) * input.error);
         }
-        inheritable = std::max(inheritable, input.inheritable);
+        inheritable = std::max(inheritable, inheritedTimes(p.key) * input.inheritable);
         anyNoiseGrown = anyNoiseGrown || input.undecidable || input.illConditioned > 0;
         allAboveAreUndecidable = allAboveAreUndecidable && (!isAboveFloor(input.severity) || input.undecidable);
     }

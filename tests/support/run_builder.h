@@ -131,6 +131,7 @@ struct At {
     std::vector<bundle::Placement> placement = {};
     std::vector<std::int64_t> sampleIds = {};
     bool recompute = false;
+    bool digestOnly = false; ///< the values are not written
 };
 
 /// Writes the records of one rank.
@@ -278,7 +279,13 @@ public:
         record.recompute = at.recompute;
         record.sampleIds = at.sampleIds;
         record.notObserved = at.notObserved;
-        check(m_writer.tensor(record, at.notObserved.empty() ? values.bytes : std::vector<std::byte>()));
+        if (at.digestOnly) {
+            record.detail = bundle::Detail::Digest;
+            record.digest.emplace();
+            record.fold = std::hash<std::string_view>()({ reinterpret_cast<const char*>(values.bytes.data()), values.bytes.size() });
+            std::memcpy(record.digest->data(), &*record.fold, sizeof *record.fold);
+        }
+        check(m_writer.tensor(record, at.notObserved.empty() && !at.digestOnly ? values.bytes : std::vector<std::byte>()));
         return *this;
     }
 

@@ -4,6 +4,7 @@
 
 #include "tests/support/compared.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -36,6 +37,15 @@ Elements roundedToBFloat16(Elements values)
         x = test::roundedToBFloat16(x);
     }
     return values;
+}
+
+/// As pair ids have it.
+std::string encoded(std::string text)
+{
+    for (auto at = text.find('@'); at != std::string::npos; at = text.find('@')) {
+        text.replace(at, 1, "%40");
+    }
+    return text;
 }
 
 /// Each element one bfloat16 up or down: a relative error of about 2^-8.
@@ -134,6 +144,36 @@ TEST(Floor, IsNotInheritedFromInputsThatAreEqual)
     const auto compared = runs.compare();
     EXPECT_EQ(compared.severity("s0/forward/output/fc"), Severity::Divergent);
     EXPECT_EQ(compared.fork(), "s0/forward/output/fc");
+}
+
+TEST(Floor, OfAGradientThatAutocastComputedInANarrowType)
+{
+    const auto x = gaussian(256, 1), y = gaussian(256, 2);
+    for (const bool narrow : { true, false }) {
+        Runs runs; // equal on both sides, and summed over other parts of the batch
+        runs.a.rank().gradOutput("fc", narrow ? bf16({ 256 }, x) : f32({ 256 }, x)).grad("fc.weight", f32({ 256 }, y));
+        runs.b.rank().gradOutput("fc", narrow ? bf16({ 256 }, x) : f32({ 256 }, x)).grad("fc.weight", f32({ 256 }, perturbed(y, 5e-3, 3)));
+        const auto compared = runs.compare();
+        EXPECT_EQ(compared.severity("s0/backward/grad_output/fc"), Severity::Identical);
+        EXPECT_EQ(compared.severity("s0/backward/grad/fc.weight"), narrow ? Severity::Noise : Severity::Divergent);
+    }
+}
+
+TEST(Floor, OfSquaredGradientsIsTwiceThatOfTheGradients)
+{
+    const auto x = gaussian(256, 1);
+    auto squares = x;
+    std::transform(x.begin(), x.end(), squares.begin(), [](float v) { return v * v; });
+    for (const char* slot : { "exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum", "exp_avg_sq@before", "exp_avg", "momentum_buffer" }) {
+        const bool ofSquares = std::string_view(slot) != "exp_avg" && std::string_view(slot) != "momentum_buffer";
+        Runs runs;
+        runs.a.rank().optimizerState("fc.weight", slot, f32({ 256 }, squares));
+        runs.b.rank().optimizerState("fc.weight", slot, f32({ 256 }, perturbed(squares, 1e-6, 3)));
+        const auto compared = runs.compare();
+        EXPECT_DOUBLE_EQ(compared.result("s0/optimizer/optimizer_state/fc.weight:" + encoded(slot)).floor,
+                         ofSquares ? 2 * kSingleFloor : kSingleFloor)
+            << slot;
+    }
 }
 
 TEST(Floor, IntegersHaveNoneWhateverWentIn)

@@ -216,6 +216,70 @@ TEST_F(PortableTest, RanksOfOneRunAndPlainFilesComeBackToo)
     check(sample("healthy-single"), sample("healthy-ddp2"), { .align = {}, .noise = sample("healthy-single"), .measurer = {} });
 }
 
+TEST_F(PortableTest, EveryOrderOfRowsComesBack)
+{
+    const std::vector<std::vector<std::int64_t>> whole { { 0, 1, 2, 3 } }, dealt { { 0, 2 }, { 1, 3 } };
+    const auto rows = [](const std::vector<std::int64_t>& of, std::size_t width, float times) {
+        std::vector<float> out;
+        for (const auto row : of) {
+            const auto values = test::gaussian(width, static_cast<unsigned>(row) + 1);
+            std::transform(values.begin(), values.end(), std::back_inserter(out), [&](float x) { return x * times; });
+        }
+        return f32({ std::ssize(of), static_cast<std::int64_t>(width) }, out);
+    };
+    RecordedRun a("a"), b("b", 2);
+    for (auto* run : { &a, &b }) {
+        const auto& world = run == &a ? whole : dealt;
+        const std::vector<std::int64_t> all = run == &a ? whole[0] : std::vector<std::int64_t> { 0, 2, 1, 3 };
+        const float times = run == &a ? 1.0f : 1.001f; // so that something is kept
+        for (int rank = 0; rank < std::ssize(world); ++rank) {
+            const auto& own = world[static_cast<std::size_t>(rank)];
+            const std::int64_t first = rank * 2;
+            std::vector<std::int64_t> targets;
+            std::vector<float> similarities;
+            for (std::size_t i = 0; i < own.size(); ++i) {
+                targets.push_back(first + static_cast<std::int64_t>(i));
+                for (const auto other : all) {
+                    similarities.push_back((static_cast<float>(own[i]) * 10 + static_cast<float>(other) + 1) * times);
+                }
+            }
+            const auto n = std::ssize(own);
+            run->rank(rank).batch(test::i64({ n, 1 }, own), { .slot = "0" }).input("criterion", test::i64({ n }, targets), { .slot = "1" });
+            run->rank(rank).output("similarities", f32({ n, 4 }, similarities)).output("fc", rows(own, 16, times));
+            run->rank(rank).output("expert", rows(rank == 0 ? std::vector { own[0] } : own, 16, times)).loss(1);
+        }
+    }
+    a.rank().output("expert", rows({ 0, 1, 3 }, 16, 1), { .call = 1 });
+    b.rank(0).output("expert", rows({ 3 }, 16, 1.001f), { .call = 1 });
+    b.rank(1).output("expert", rows({ 1, 0 }, 16, 1.001f), { .call = 1 });
+    const Compared live(a.side(), b.side());
+    const auto assembly = [&](const char* id) { return *live.pair(id).assembly; };
+    EXPECT_NE(assembly("s0/forward/input/criterion:1").find("row numbers"), std::string::npos) << "all that is tested here takes part";
+    EXPECT_NE(assembly("s0/forward/output/similarities").find("entries along dim 1 reordered"), std::string::npos);
+    EXPECT_NE(assembly("s0/forward/output/expert#1").find("rows reordered"), std::string::npos);
+    saved(live.snapshot());
+    const auto file = loaded();
+    EXPECT_EQ(report::jsonText(file), report::jsonText(live.snapshot()));
+    const diagnose::Measurer measurer(live.alignment());
+    for (const char* id : { "s0/forward/output/similarities", "s0/forward/output/fc", "s0/forward/output/expert#1" }) {
+        const auto pair = test::indexOf(live.alignment(), id);
+        const auto here = file.structure().kept->tensors(pair, 0);
+        const auto there = measurer.tensors(live.alignment().pairs[pair], live.alignment().pairs[pair].lanes[0]);
+        ASSERT_TRUE(here && there) << id;
+        EXPECT_EQ(elementsOf(*here->b), elementsOf(*there->b)) << id;
+    }
+    for (std::size_t pair = 0; pair < file.pairs(); ++pair) {
+        const auto &was = live.alignment().pairs[pair].lanes, &is = file.structure().alignment.pairs[pair].lanes;
+        ASSERT_EQ(was.size(), is.size());
+        for (std::size_t lane = 0; lane < was.size(); ++lane) {
+            EXPECT_EQ(*was[lane].b.order, *is[lane].b.order);
+            EXPECT_EQ(*was[lane].b.secondOrder, *is[lane].b.secondOrder);
+            EXPECT_EQ(was[lane].b.secondDim, is[lane].b.secondDim);
+            EXPECT_EQ(was[lane].b.rowNumbers, is[lane].b.rowNumbers);
+        }
+    }
+}
+
 TEST_F(PortableTest, NotFiniteNumbersComeBack)
 {
     RecordedRun a("single"), b("nan");

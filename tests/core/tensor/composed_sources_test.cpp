@@ -264,6 +264,23 @@ TEST(ComposedSources, OnTopOfEachOther)
     }
 }
 
+TEST(ComposedSources, RenumberedIntegersKeepWhatIsNoNumber)
+{
+    const std::vector<std::int64_t> numbers{2, 0, 1};
+    const auto wide = memory(tensorOf<std::int64_t>(DType::Int64, {2, 3}, {0, 1, 2, -100, 3, 1}));
+    EXPECT_EQ(valuesOf<std::int64_t>(*renumberedSource(wide, numbers).value()), (std::vector<std::int64_t>{2, 0, 1, -100, 3, 0}));
+    const auto narrow = renumberedSource(memory(tensorOf<std::int32_t>(DType::Int32, {2, 2}, {2, -1, 1, 0})), numbers).value();
+    EXPECT_EQ(valuesOf<std::int32_t>(*narrow), (std::vector<std::int32_t>{1, -1, 0, 2}));
+    ReadBuffer buffer;
+    const auto column = narrow->read(Box{{0, 1}, {2, 1}}, buffer);
+    ASSERT_TRUE(column);
+    std::int32_t second = 0;
+    std::memcpy(&second, column->data() + sizeof(std::int32_t), sizeof second);
+    EXPECT_EQ(second, 2);
+    EXPECT_EQ(valuesOf<std::int64_t>(*renumberedSource(memory(tensorOf<std::int64_t>(DType::Int64, {0}, {})), numbers).value()),
+              std::vector<std::int64_t>());
+}
+
 TEST(ComposedSources, BoxesOutsideAreRefusedByAll)
 {
     const TensorSourcePtr plain = memory(tensorOf<float>(DType::Float32, {2, 2}, {1, 2, 3, 4}));
@@ -314,6 +331,8 @@ TEST(ComposedSources, FactoriesSayWhatDoesNotFit)
         {rowMapSource(f4, {0, 1, 1, 3}, 1), "sample 1"},
         {rowMapSource(f4, {0, 1, 4, 3}, 1), "sample 4"},
         {rowMapSource(f4, {0, 1, -1, 3}, 1), "sample -1"},
+        {renumberedSource(nullptr, {0}), "no tensor"},
+        {renumberedSource(f4, {0}), "not float32"},
         {weightedSumSource({}, {}), "no part"},
         {weightedSumSource({f22, nullptr}, {1, 1}), "missing"},
         {weightedSumSource({f22}, {1, 2}), "2 weights"},
