@@ -9,6 +9,7 @@
 #include <limits>
 #include <oneapi/tbb/parallel_for.h>
 #include <string_view>
+#include <unordered_map>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -88,8 +89,13 @@ Result<SideIndex> indexOf(const Side& side)
     for (std::size_t r = 0; r < ranks.size(); ++r) {
         std::vector<std::uint32_t> ofSide; // the side's number by the rank's own
         ofSide.reserve(ranks[r].names.size());
+        std::unordered_map<std::uint32_t, const bundle::SharedText*> owners; // of parameters and the like: the module as it was recorded
         for (const auto* record : ranks[r].names) {
-            ofSide.push_back(numbers.add(nameOf(*record)).first);
+            auto number = numbers.add(nameOf(*record)).first;
+            if (!record->param.empty() && *owners.try_emplace(number, &record->module).first->second != record->module) {
+                number = numbers.add({ record->module, record->param }).first; // no wrapper: a child of that name, beside what is its parent's own
+            }
+            ofSide.push_back(number);
         }
         for (auto& number : ranks[r].nameOf) {
             number = ofSide[number];

@@ -61,8 +61,14 @@ public:
 private:
     bool above(std::size_t i) const { return isAboveFloor(m_results[i].severity) && !mayDiffer(m_alignment, m_pairs[i]); }
 
-    /// An input that was made by something recorded is only a messenger.
-    bool isMereInput(std::size_t i) const { return m_pairs[i].key.kind == Kind::Input && !m_inputs[i].empty(); }
+    /// An input that was made by something recorded is only a messenger, unless all that made it was compared and agrees: then plain code between
+    /// the modules made the difference.
+    bool isMereInput(std::size_t i) const
+    {
+        const auto& from = m_inputs[i];
+        return m_pairs[i].key.kind == Kind::Input && !from.empty()
+            && !std::all_of(from.begin(), from.end(), [&](std::size_t input) { return agrees(m_results[input]); });
+    }
 
     /// What a run begins with, and what a module was given. Anything else was computed, from what was not recorded.
     bool mayHaveNoInputs(std::size_t i) const

@@ -24,6 +24,20 @@ using Texts = std::vector<std::string>;
 
 const Values kX = f32({ 2, 1 }, { 1, 2 });
 
+TEST(WrapperNames, AChildOfThatNameBesideItsParentsOwnIsKeptApart)
+{
+    RecordedRun a("a"), b("b");
+    for (auto* run : { &a, &b }) {
+        auto& scribe = run->rank();
+        scribe.start("norm.running_mean", f32({ 1 }, { 1 })).start("norm.module.running_mean", f32({ 1 }, { run == &a ? 2.0f : 9.0f }));
+        scribe.start("norm.module.weight", f32({ 1 }, { 3 }));
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_EQ(alignment.pairs.size(), 3u);
+    EXPECT_EQ(pairOf(alignment, "s0/start/param/norm.module.running_mean").status, PairStatus::Matched);
+    EXPECT_EQ(pairOf(alignment, "s0/start/param/norm.weight").status, PairStatus::Matched) << "which nothing stands beside";
+}
+
 TEST(Ladder, EqualNamesAreExact)
 {
     RecordedRun a("a"), b("b");

@@ -100,14 +100,27 @@ TEST(Fork, AMereInputIsPassedOver)
 {
     Table table;
     const auto batch = table.batch(Severity::Identical);
-    const auto producer = table.output(Severity::Noise, { batch });
+    const auto producer = table.output(Severity::Unmatched, { batch }); // of which only a digest was recorded: whether it agrees is not known
     const auto messenger = table.input(Severity::Drift, { producer });
     const auto weight = table.add(Phase::Start, Kind::Param, Severity::Identical);
     table.output(Severity::Drift, { messenger });
-    const auto other = table.output(Severity::Divergent, { weight, producer });
+    const auto other = table.output(Severity::Divergent, { weight, batch });
     const auto fork = table.fork();
     EXPECT_EQ(fork->pair, other);
     EXPECT_TRUE(fork->proven);
+}
+
+TEST(Fork, PlainCodeBetweenModulesIsFoundAtTheInputThatItMade)
+{
+    Table table;
+    const auto batch = table.batch(Severity::Identical);
+    const auto producer = table.output(Severity::Noise, { batch });
+    const auto made = table.input(Severity::Divergent, { producer, batch });
+    table.output(Severity::Divergent, { made });
+    const auto fork = table.fork();
+    EXPECT_EQ(fork->pair, made);
+    EXPECT_TRUE(fork->proven);
+    EXPECT_EQ(fork->after, (Pairs { batch, producer }));
 }
 
 TEST(Fork, AnInputOfUnknownOriginMayBeTheFork)
