@@ -3,6 +3,7 @@
 #include "core/align/alignment.h"
 
 #include "core/align/call_sites.h"
+#include "core/align/layout.h"
 #include "core/align/mapped_names.h"
 #include "core/align/pairing.h"
 #include "core/base/progress_steps.h"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
@@ -55,6 +57,25 @@ std::vector<bundle::ModuleRecord> allModules(const Side& side)
         out.insert(out.end(), rank->modules.begin(), rank->modules.end());
     }
     return out;
+}
+
+/// `modules` with the shapes of their parameters, as the only rank of the side holds them: what is of another shape is no renamed module.
+std::vector<bundle::ModuleRecord> withShapes(std::vector<bundle::ModuleRecord> modules, const Side& side)
+{
+    std::map<std::pair<std::string_view, std::string_view>, const Shape*> shapes;
+    for (const auto& record : side.ranks.front()->tensors) {
+        if (record.phase == bundle::Phase::Start && record.kind == bundle::Kind::Param) {
+            shapes.try_emplace({ *record.module, *record.param }, &*record.shape);
+        }
+    }
+    for (auto& module : modules) {
+        for (auto& parameter : module.parameters) {
+            if (const auto found = shapes.find({ module.path, parameter }); found != shapes.end()) {
+                parameter += fmt::format("[{}]", fmt::join(*found->second, ", "));
+            }
+        }
+    }
+    return modules;
 }
 
 std::vector<int> stepsOf(const SideIndex& index)
@@ -153,6 +174,7 @@ struct StepOf {
 struct PlanTask {
     StepOf a, b;
     const StepPlan* previous = nullptr;
+    const LayoutDifference& layout;
 };
 
 struct PlannedStep {
@@ -160,11 +182,10 @@ struct PlannedStep {
     StepCells cellsA, cellsB;
 };
 
-/// `ofParts`: as of planStep.
-PlannedStep planned(const PlanTask& task, PlannedStep with, bool ofParts)
+PlannedStep planned(const PlanTask& task, PlannedStep with, const PlanHow& how)
 {
     const auto side = [](const StepOf& of, const StepCells& cells) { return PlanSide { of.side, of.step, cells, of.mesh }; };
-    with.plan = planStep(side(task.a, with.cellsA), side(task.b, with.cellsB), task.previous, ofParts);
+    with.plan = planStep(side(task.a, with.cellsA), side(task.b, with.cellsB), task.previous, how);
     return with;
 }
 
@@ -176,16 +197,28 @@ PlannedStep cellsOf(const PlanTask& task, std::size_t rowDim)
     return out;
 }
 
+/// The rows match rank by rank, but what the ranks hold of the tensors does not.
+bool joinsForLayout(const StepPlan& plan, const LayoutDifference& layout)
+{
+    const bool padded = std::any_of(plan.groups.begin(), plan.groups.end(), [](const CellGroup& g) { return g.rows.positions.length > 0; });
+    return plan.rankByRank && (layout.parameters || (layout.activations && !padded));
+}
+
 /// The plan under which both sides hold the same rows: as the batches have them; with sequences first in the batches; with ranks that have parts of
 /// them. The last two are as likely where both fit.
 PlannedStep planRows(const PlanTask& task)
 {
-    auto out = planned(task, cellsOf(task, 0), false);
+    auto out = planned(task, cellsOf(task, 0), { .ofParts = false });
+    if (rowsMatch(out.plan) && joinsForLayout(out.plan, task.layout)) {
+        if (auto joined = planned(task, out, { .ofParts = false, .joinRanks = true }); rowsMatch(joined.plan)) {
+            out = std::move(joined);
+        }
+    }
     if (!rowsMatch(out.plan) && knowsRows(out.cellsA) && knowsRows(out.cellsB)) {
-        out = planned(task, std::move(out), true);
-        auto turned = planned(task, cellsOf(task, 1), false);
+        out = planned(task, std::move(out), {});
+        auto turned = planned(task, cellsOf(task, 1), { .ofParts = false });
         if (!rowsMatch(turned.plan) && !rowsMatch(out.plan)) {
-            turned = planned(task, std::move(turned), true);
+            turned = planned(task, std::move(turned), {});
         }
         if (rowsMatch(turned.plan)) {
             out = std::move(turned);
@@ -282,14 +315,16 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         return tl::unexpected(known.error());
     }
 
-    auto modulesB = allModules(b);
+    const bool whole = a.ranks.size() == 1 && b.ranks.size() == 1 && a.bundle->worldSize() == b.bundle->worldSize();
+    const auto modulesA = whole ? withShapes(allModules(a), a) : allModules(a);
+    auto modulesB = whole ? withShapes(allModules(b), b) : allModules(b);
     auto mappedPaths = mappedModules(modulesB, options.mapping);
     for (auto& module : modulesB) {
         if (const auto mapped = mappedPaths.find(normalisedPath(module.path)); mapped != mappedPaths.end()) {
             module.path = mapped->second;
         }
     }
-    out.renames = matchRenamedModules(allModules(a), modulesB);
+    out.renames = matchRenamedModules(modulesA, modulesB);
     auto names = mapNames(*indexA, *indexB, options.mapping, out.renames);
     if (!names) {
         return tl::unexpected(names.error());
@@ -311,6 +346,11 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     ValuePools pools;
     ProgressSteps done(progress, "align", common.size());
 
+    const bool manyRanks = a.ranks.size() > 1 && b.ranks.size() > 1;
+    const auto layout = manyRanks ? layoutDifference({ a, *indexA, indexA->steps.at(common.front()) },
+                                                     { b, *indexB, indexB->steps.at(common.front() + out.stepOffset) })
+                                  : LayoutDifference();
+
     struct Step {
         const StepPlan* plan = nullptr;
         StepCells cellsA, cellsB;
@@ -325,7 +365,7 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         const std::int32_t stepA = common[out.steps.size()], stepB = stepA + out.stepOffset;
         auto step = std::make_shared<Step>();
         const auto* previous = out.steps.empty() ? nullptr : &out.steps.back();
-        auto planned = planRows({ { a, stepA, *meshA, indexA->steps.at(stepA) }, { b, stepB, *meshB, indexB->steps.at(stepB) }, previous });
+        auto planned = planRows({ { a, stepA, *meshA, indexA->steps.at(stepA) }, { b, stepB, *meshB, indexB->steps.at(stepB) }, previous, layout });
         step->cellsA = std::move(planned.cellsA);
         step->cellsB = std::move(planned.cellsB);
         out.steps.push_back(std::move(planned.plan));

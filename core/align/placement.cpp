@@ -49,24 +49,33 @@ std::vector<Shape> shapesOf(const std::vector<Part>& row, std::int64_t positions
     return shapes;
 }
 
-bool sameBytesAlong(const SideParts& parts, std::size_t axis)
+/// nullopt: not known.
+std::optional<bool> equalAlong(const SideParts& parts, std::size_t axis)
 {
-    if (parts.axes.size() == 1) {
-        return sameBytesOnRanks(parts.grid);
-    }
     std::size_t inner = 1;
     for (std::size_t k = axis + 1; k < parts.axes.size(); ++k) {
         inner *= parts.axes[k].size;
     }
-    return std::all_of(parts.grid.begin(), parts.grid.end(), [&](const std::vector<Part>& row) {
+    bool known = true;
+    for (const auto& row : parts.grid) {
         for (std::size_t c = 0; c < row.size(); ++c) {
-            const std::size_t first = c - (c / inner % parts.axes[axis].size) * inner;
-            if (!bundle::sameBits(*row[c].record, *row[first].record).value_or(false)) {
+            const std::size_t first = parts.axes.size() == 1 ? 0 : c - (c / inner % parts.axes[axis].size) * inner;
+            const auto same = bundle::sameBits(*row[c].record, *row[first].record);
+            if (same == false) {
                 return false;
             }
+            known = known && same;
         }
-        return true;
-    });
+    }
+    return known ? std::optional(true) : std::nullopt;
+}
+
+bool sameBytesAlong(const SideParts& parts, std::size_t axis) { return equalAlong(parts, axis).value_or(false); }
+
+/// Ranks that hold the same samples, and other values of what is computed with them alike: they hold parts of it.
+bool areShards(const PairKey& key, const SideParts& parts, std::size_t axis)
+{
+    return !isActivation(key.kind) && parts.axes[axis].sameRows && equalAlong(parts, axis) == false;
 }
 
 /// A tensor that every rank has in full shape, but that may be a part of a sum.
@@ -102,7 +111,9 @@ std::vector<Way> axisWays(const PairKey& key, const SideParts& parts, std::size_
         ways.push_back(*own.fixed);
     }
     if (!isActivation(key.kind) || own.sameRows) {
-        ways.push_back(way(wholeOrSum(key, parts, axis, weights), 0, 0));
+        const Join whole = wholeOrSum(key, parts, axis, weights);
+        const bool lessNatural = whole == Join::Replicate && areShards(key, parts, axis);
+        ways.push_back(way(whole, 0, lessNatural ? 1 + static_cast<int>(dims) : 0));
         for (std::int64_t d = 0; d < dims; ++d) {
             ways.push_back(way(Join::Concat, d, 1 + static_cast<int>(d)));
         }
@@ -269,7 +280,8 @@ std::vector<Candidate> candidates(const PairKey& key, const SideParts& parts, co
 
 bool hasDoubtfulRows(const PairKey& key, const SideParts& parts)
 {
-    return isActivation(key.kind) && parts.rowLed && (parts.axes.size() > 1 || parts.perRow > 1);
+    // A gradient may be that of what depends on no sample, of as many entries by chance: a sum over all parts.
+    return isActivation(key.kind) && parts.rowLed && (parts.axes.size() > 1 || parts.perRow > 1 || key.kind == Kind::GradOutput);
 }
 
 std::optional<Shape> joinedShape(const SideParts& parts, const std::vector<Way>& ways) { return joinedRow(parts.grid.front(), parts, ways); }

@@ -234,13 +234,13 @@ bool knowsRows(const StepCells& cells)
 
 bool rowsMatch(const StepPlan& plan) { return allMatched(plan.groups); }
 
-StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* previous, bool ofParts)
+StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* previous, const PlanHow& how)
 {
     const Side &a = sideA.side, &b = sideB.side;
     const StepCells &cellsA = sideA.cells, &cellsB = sideB.cells;
     const std::int32_t stepA = sideA.step, stepB = sideB.step;
     const RankLists rankWise = rankByRank(a, b, cellsA, cellsB), rankJoined { { cellsA.ranks, cellsB.ranks } };
-    const bool worlds = !rankWise.empty(), micros = cellsA.micros.size() == cellsB.micros.size();
+    const bool worlds = !rankWise.empty() && !how.joinRanks, micros = cellsA.micros.size() == cellsB.micros.size();
     const MicroLists microWise = micros ? oneByOne(cellsA.micros, cellsB.micros) : MicroLists(), microJoined { { cellsA.micros, cellsB.micros } };
 
     StepPlan plan;
@@ -251,7 +251,7 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
             if ((found && !tokensDiffer) || (byRank && !worlds) || (byMicro && !micros)) {
                 continue;
             }
-            auto groups = grouped(byRank ? rankWise : rankJoined, byMicro ? microWise : microJoined, cellsA, cellsB, ofParts);
+            auto groups = grouped(byRank ? rankWise : rankJoined, byMicro ? microWise : microJoined, cellsA, cellsB, how.ofParts);
             if (!allMatched(groups) || (found && !allSplit(groups))) {
                 continue;
             }
@@ -265,7 +265,7 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
     if (!found) {
         plan.rankByRank = worlds;
         plan.microByMicro = micros;
-        plan.groups = grouped(worlds ? rankWise : rankJoined, micros ? microWise : microJoined, cellsA, cellsB, ofParts);
+        plan.groups = grouped(worlds ? rankWise : rankJoined, micros ? microWise : microJoined, cellsA, cellsB, how.ofParts);
     }
     for (const auto& [microsA, microsB] : plan.microByMicro ? microWise : microJoined) {
         plan.microsA.push_back(microsA);

@@ -240,11 +240,13 @@ void Assessor::followInputs(std::size_t pair, std::vector<PairResult>& results) 
     auto& result = results[pair];
     const auto& p = m_alignment.pairs[pair];
     double inheritable = 0;
-    bool anyNoiseGrown = false, allAboveAreUndecidable = true;
+    bool anyNoiseGrown = false, allAboveAreUndecidable = true, stateUnknown = false;
     for (const auto i : m_inputs.of[pair]) {
         if (i >= pair) {
             continue;
         }
+        const auto& from = m_alignment.pairs[i];
+        stateUnknown = stateUnknown || (from.status != PairStatus::Matched && from.key.phase == Phase::Start);
         const auto& input = results[i];
         if (input.lanes.empty()) {
             continue;
@@ -265,7 +267,8 @@ void Assessor::followInputs(std::size_t pair, std::vector<PairResult>& results) 
     const bool late = !m_alignment.steps.empty() && p.key.step > m_alignment.steps.front().step;
     const bool own = p.key.phase == Phase::Start || p.key.phase == Phase::Data;
     // That includes structure: parameters that were rounded apart act on all rows alike.
-    const bool ofUnknown = m_inputs.of[pair].empty() && result.severity == Severity::Drift; // nothing says how far apart what it was computed from is
+    // Nothing says how far apart what it was computed from is, or its parameters are: FSDP shows those of the whole model as one.
+    const bool ofUnknown = (m_inputs.of[pair].empty() || stateUnknown) && result.severity == Severity::Drift;
     if (late && !own && ofUnknown) {
         anyNoiseGrown = true;
         inheritable = std::numeric_limits<double>::infinity();

@@ -112,6 +112,15 @@ std::string lead(const compare::Snapshot& comparison)
                  : std::string();
 }
 
+constexpr std::int64_t kEnoughForAFactor = 4; ///< elements; any two single numbers have a factor between them
+
+/// 2, 3, 0.5: what a forgotten mean or a doubled sum makes of a number.
+bool isSimpleRatio(double factor)
+{
+    const double larger = std::abs(factor) >= 1 ? factor : 1 / factor;
+    return std::isfinite(larger) && std::abs(larger - std::round(larger)) < 1e-6 * std::abs(larger);
+}
+
 } // namespace
 
 std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
@@ -135,7 +144,8 @@ std::string pairNumbers(const compare::Snapshot& comparison, std::size_t index)
     } else {
         text += fmt::format(", {} of {} elements differ", s.count - s.bitEqual, s.count);
     }
-    const bool factor = std::abs(s.bestScale - 1) > 1e-3 && s.scaleResidual < 0.01 * std::min(1.0, s.relL2);
+    const bool factor = std::abs(s.bestScale - 1) > 1e-3 && s.scaleResidual < 0.01 * std::min(1.0, s.relL2)
+        && (s.count >= kEnoughForAFactor || isSimpleRatio(s.bestScale));
     if (factor && diagnose::isAboveFloor(result.severity)) {
         text += fmt::format("; candidate = {:.6g} x reference {}", s.bestScale,
                             s.scaleResidual > 0 ? fmt::format("up to {:.1g}", s.scaleResidual) : "exactly");
@@ -180,13 +190,23 @@ std::string oneSidedInputs(const compare::Snapshot& comparison, std::size_t pair
     return found > kNamed ? out + fmt::format(" (and {} more)", found - kNamed) : out;
 }
 
+/// The recorder saw that the ranks hold the same (DDP, a replicated DTensor).
+bool isDeclaredReplica(const align::Pair& pair)
+{
+    const auto* record = pair.lanes.empty() || pair.lanes.front().b.parts.empty() ? nullptr : pair.lanes.front().b.parts.front().front().record;
+    return record && !record->placement.empty()
+        && std::all_of(record->placement.begin(), record->placement.end(), [](const auto& p) { return p.type == bundle::Placement::Type::Replicate; });
+}
+
 /// Why the fork is one.
 std::string evidence(const compare::Snapshot& comparison)
 {
     const auto& fork = *comparison.outcome()->verdict.fork;
     switch (compare::forkEvidence(comparison)) {
     case compare::ForkEvidence::MustBeEqual:
-        return "it must be equal on all ranks";
+        return isDeclaredReplica(comparison.structure().alignment.pairs[fork.pair])
+            ? "it must be equal on all ranks"
+            : "it must be equal on all ranks, unless each holds a part of it, which was not recorded";
     case compare::ForkEvidence::InputsAgree:
         return fmt::format("{} recorded {} it was computed from {}", fork.after.size(), fork.after.size() == 1 ? "tensor" : "tensors",
                            fork.after.size() == 1 ? "agrees" : "agree");

@@ -361,9 +361,9 @@ std::string notesText(const compare::Snapshot& comparison, const TextOptions& op
         notes.push_back(fmt::format("{} pair{} not compared: {}", count, count == 1 ? "" : "s", reason));
     }
     if (const auto undecidable = comparison.outcome()->verdict.undecidable; undecidable > 0) {
-        notes.push_back(fmt::format("{} later pairs exceed the floor but may have grown from rounding: record the reference again and give it as --noise "
-                                    "to decide them",
-                                    undecidable));
+        notes.push_back(fmt::format("{} later {} the floor but may have grown from rounding: record the reference again and give it as --noise "
+                                    "to decide",
+                                    undecidable, undecidable == 1 ? "pair exceeds" : "pairs exceed"));
     }
     for (const auto& [which, side] : { std::pair("reference", &alignment.a), std::pair("candidate", &alignment.b) }) {
         const auto disturbed = std::find_if(side->ranks.begin(), side->ranks.end(), [](const auto* rank) { return isNoiseRun(rank->info); });

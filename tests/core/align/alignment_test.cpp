@@ -91,6 +91,17 @@ TEST(Ladder, AnotherClassStaysUnmatched)
     EXPECT_EQ(pairOf(alignment, "s0/start/param/conv.weight").rule, Rule::None);
 }
 
+TEST(Ladder, ParametersOfAnotherShapeAreNoRenamedModule)
+{
+    RecordedRun a("a"), b("b");
+    a.rank().module("", "Net").module("q", "Linear", { "weight" }).start("q.weight", f32({ 1, 2 }, { 1, 2 }));
+    b.rank().module("", "Net").module("qkv", "Linear", { "weight" }).start("qkv.weight", f32({ 3, 2 }, { 1, 2, 3, 4, 5, 6 }));
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_TRUE(alignment.renames.empty());
+    EXPECT_EQ(pairOf(alignment, "s0/start/param/q.weight").status, PairStatus::OnlyA);
+    EXPECT_EQ(pairOf(alignment, "s0/start/param/qkv.weight").status, PairStatus::OnlyB);
+}
+
 TEST(Ladder, CallsAreMatchedByTheirNumber)
 {
     RecordedRun a("a"), b("b");

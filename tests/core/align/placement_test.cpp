@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Forkpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/assembled_bytes.h"
 #include "tests/support/run_builder.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@ namespace forkpoint::align {
 namespace {
 
 using test::aligned;
+using test::bytesOf;
 using test::elementsOf;
 using test::f32;
 using test::i64;
@@ -170,6 +172,81 @@ TEST(Placement, WhatHasNoRowsIsNotReordered)
     }
 }
 
+// Two launches of equal size that hold their tensors otherwise: no rank has a counterpart.
+
+/// Rows of a batch of four, as each of two ranks has them: its own two, or all.
+void recordRows(RecordedRun& run, bool shared)
+{
+    for (int rank = 0; rank < 2; ++rank) {
+        const float first = rank == 0 ? 1.0f : 3.0f;
+        run.rank(rank).batch(shared ? f32({ 4, 1 }, { 1, 2, 3, 4 }) : f32({ 2, 1 }, { first, first + 1 })).loss(1);
+    }
+}
+
+TEST(EqualWorlds, AParameterOfDdpAgainstItsShardsOfFsdp)
+{
+    RecordedRun a("a", 2), b("b", 2);
+    recordRows(a, false);
+    recordRows(b, false);
+    bundle::Placement shard;
+    shard.type = bundle::Placement::Type::Shard;
+    for (int rank = 0; rank < 2; ++rank) {
+        a.rank(rank).start("fc.weight", f32({ 4, 1 }, { 1, 2, 3, 4 }));
+        b.rank(rank).start("fc.weight", f32({ 2, 1 }, rank == 0 ? Elements { 1, 2 } : Elements { 3, 4 }), { .placement = { shard } });
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    ASSERT_EQ(pairOf(alignment, "s0/start/param/fc.weight").status, PairStatus::Matched) << *pairOf(alignment, "s0/start/param/fc.weight").note;
+    EXPECT_EQ(ofB(alignment, "s0/start/param/fc.weight"), (Elements { 1, 2, 3, 4 }));
+    EXPECT_EQ(ofA(alignment, "s0/start/param/fc.weight"), (Elements { 1, 2, 3, 4 }));
+}
+
+TEST(EqualWorlds, AnOutputOfTensorParallelAgainstItsPartsOfSequenceParallel)
+{
+    RecordedRun a("a", 2), b("b", 2);
+    recordRows(a, true);
+    recordRows(b, true);
+    for (int rank = 0; rank < 2; ++rank) {
+        a.rank(rank).output("norm", f32({ 4, 2 }, { 1, 2, 3, 4, 5, 6, 7, 8 }));
+        b.rank(rank).output("norm", f32({ 4, 1 }, rank == 0 ? Elements { 1, 3, 5, 7 } : Elements { 2, 4, 6, 8 }));
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    ASSERT_EQ(pairOf(alignment, "s0/forward/output/norm").status, PairStatus::Matched) << *pairOf(alignment, "s0/forward/output/norm").note;
+    EXPECT_EQ(ofB(alignment, "s0/forward/output/norm"), (Elements { 1, 2, 3, 4, 5, 6, 7, 8 }));
+}
+
+TEST(EqualWorlds, LaidOutAlikeAreComparedRankByRank)
+{
+    RecordedRun a("a", 2), b("b", 2);
+    recordRows(a, false);
+    recordRows(b, false);
+    for (int rank = 0; rank < 2; ++rank) {
+        a.rank(rank).start("fc.weight", f32({ 2, 1 }, { 1, 2 })).output("fc", f32({ 2, 1 }, { 1, 2 }));
+        b.rank(rank).start("fc.weight", f32({ 2, 1 }, { 1, 2 })).output("fc", f32({ 2, 1 }, { 1, 2 }));
+    }
+    EXPECT_TRUE(aligned(a.side(), b.side()).steps.front().rankByRank);
+}
+
+/// Ranks that hold the same samples and other values of a parameter hold parts of it, also where the parts of both sides have one shape.
+TEST(Shards, OfTwoRanksAgainstFourInTwoGroups)
+{
+    RecordedRun a("a", 2), b("b", 4);
+    recordRows(a, true);
+    const Elements halves[] = { { 1, 2 }, { 3, 4 } };
+    for (int rank = 0; rank < 2; ++rank) {
+        a.rank(rank).start("fc.weight", f32({ 2, 1 }, halves[rank])).start("norm.weight", f32({ 2 }, { 5, 6 }));
+    }
+    for (int rank = 0; rank < 4; ++rank) {
+        b.rank(rank).batch(f32({ 2, 1 }, rank < 2 ? Elements { 1, 2 } : Elements { 3, 4 })).loss(1);
+        b.rank(rank).start("fc.weight", f32({ 2, 1 }, halves[rank % 2])).start("norm.weight", f32({ 2 }, { 5, 6 }));
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_EQ(ofA(alignment, "s0/start/param/fc.weight"), (Elements { 1, 2, 3, 4 })) << *pairOf(alignment, "s0/start/param/fc.weight").assembly;
+    for (const auto& lane : pairOf(alignment, "s0/start/param/fc.weight").lanes) {
+        EXPECT_EQ(bytesOf(alignment.a, lane.a), bytesOf(alignment.b, lane.b));
+    }
+    EXPECT_EQ(ofB(alignment, "s0/start/param/norm.weight"), (Elements { 5, 6 }));
+}
+
 // A position embedding's output depends on no sample, and its leading dim may be a multiple of the batch by chance.
 
 TEST(PositionEmbedding, AReplicatedOutputKeepsItsRows)
@@ -195,6 +272,19 @@ TEST(PositionEmbedding, ASummedGradientKeepsItsRows)
     const auto& pair = pairOf(alignment, "s0/backward/grad_output/positions");
     EXPECT_EQ(ofB(alignment, pair.id), (Elements { 1, 2, 3, 4 }));
     EXPECT_EQ(pair.assembly, "weighted sum of ranks 0-1, each times 0.5, found by comparing elements"); // it may be gathered from all ranks
+}
+
+TEST(PositionEmbedding, AGradientOfAsManyPositionsAsEveryPartHasSamplesIsSummed)
+{
+    RecordedRun a("a", 2), b("b", 2); // both sides in two parts, dealt otherwise
+    const Elements deals[2][2] = { { { 1, 2 }, { 3, 4 } }, { { 1, 3 }, { 2, 4 } } };
+    const Elements shares[2][2] = { { { 10, 20 }, { 30, 50 } }, { { 5, 60 }, { 35, 10 } } };
+    for (int rank = 0; rank < 2; ++rank) {
+        a.rank(rank).batch(f32({ 2, 1 }, deals[0][rank])).gradOutput("positions", f32({ 2, 1 }, shares[0][rank])).loss(rank == 0 ? 1.0f : 3.0f);
+        b.rank(rank).batch(f32({ 2, 1 }, deals[1][rank])).gradOutput("positions", f32({ 2, 1 }, shares[1][rank])).loss(rank == 0 ? 1.5f : 2.5f);
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_EQ(ofA(alignment, "s0/backward/grad_output/positions"), ofB(alignment, "s0/backward/grad_output/positions"));
 }
 
 TEST(PositionEmbedding, TheSameWithTheReferenceInParts)

@@ -664,6 +664,26 @@ TEST(LateDrift, InTheFirstRecordedStepIsTheFork)
     EXPECT_EQ(compared.fork(), "s0/forward/output/fc");
 }
 
+TEST(LateDrift, WithParametersThatOneSideDidNotRecordIsNotDecided)
+{
+    const auto y = gaussian(1000, 3);
+    for (const bool recorded : { true, false }) {
+        Runs runs;
+        for (auto* run : { &runs.a, &runs.b }) {
+            for (const int step : { 0, 1 }) {
+                auto& scribe = run->rank().step(step).batch(f32({ 1, 1 }, { 1 }));
+                if (recorded || run == &runs.a) {
+                    scribe.start("fc.weight", f32({ 1000 }, y));
+                }
+                scribe.output("fc", f32({ 1000 }, run == &runs.b && step == 1 ? perturbed(y, 2e-5, 4) : y));
+            }
+        }
+        const auto compared = runs.compare();
+        EXPECT_EQ(compared.result("s1/forward/output/fc").undecidable, !recorded);
+        EXPECT_EQ(compared.fork(), recorded ? "s1/forward/output/fc" : "none");
+    }
+}
+
 TEST(LateDrift, ABatchIsAlwaysDecided)
 {
     const auto x = gaussian(1000, 3);

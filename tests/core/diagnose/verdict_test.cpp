@@ -115,7 +115,7 @@ TEST(Fork, PlainCodeBetweenModulesIsFoundAtTheInputThatItMade)
     Table table;
     const auto batch = table.batch(Severity::Identical);
     const auto producer = table.output(Severity::Noise, { batch });
-    const auto made = table.input(Severity::Divergent, { producer, batch });
+    const auto made = table.input(Severity::Divergent, { batch, producer });
     table.output(Severity::Divergent, { made });
     const auto fork = table.fork();
     EXPECT_EQ(fork->pair, made);
@@ -206,7 +206,7 @@ TEST(Fork, NotProvenPrefersWhatIsNoMereInput)
 TEST(Fork, NotProvenAMereInputIfThereIsNothingElse)
 {
     Table table;
-    table.output(Severity::Noise);
+    table.output(Severity::Unmatched);
     const auto in = table.input(Severity::Drift, { 0 });
     EXPECT_EQ(table.fork()->pair, in);
     EXPECT_FALSE(table.fork()->proven);
