@@ -128,7 +128,9 @@ std::vector<Way> axisWays(const PairKey& key, const SideParts& parts, std::size_
     if (parts.rowsSecond) {
         ways.push_back(way(Join::Concat, 1, 0));
     }
-    ways.push_back(way(wholeOrSum(key, parts, axis, weights), 0, 1));
+    const Join whole = wholeOrSum(key, parts, axis, weights);
+    const bool ofNoSample = whole == Join::Replicate && sameBytesAlong(parts, axis); // the same, whatever samples a part has
+    ways.push_back(way(whole, 0, ofNoSample ? 0 : 1));
     for (std::int64_t d = 0; d < dims; ++d) {
         if (!(d == 0 && parts.rowLed) && !(d == 1 && parts.rowsSecond)) {
             ways.push_back(way(Join::Concat, d, 2 + static_cast<int>(d)));
@@ -147,6 +149,15 @@ std::vector<Way> axisWays(const PairKey& key, const SideParts& parts, std::size_
     return ways;
 }
 
+/// The parts of every micro-step are those of the first.
+bool sameBytesInMicros(const PartGrid& grid)
+{
+    return std::all_of(grid.begin(), grid.end(), [&](const std::vector<Part>& row) {
+        return std::equal(row.begin(), row.end(), grid.front().begin(), grid.front().end(),
+                          [](const Part& x, const Part& y) { return bundle::sameBits(*x.record, *y.record).value_or(false); });
+    });
+}
+
 std::vector<Way> microWays(const PairKey& key, const SideParts& parts)
 {
     const auto& grid = parts.grid;
@@ -158,7 +169,8 @@ std::vector<Way> microWays(const PairKey& key, const SideParts& parts)
     }
     const auto& record = *grid[0][0].record;
     const bool summed = key.kind == Kind::GradOutput || (elementCount(record.shape) == 1 && isFloating(record.dtype));
-    std::vector<Way> ways { way(Join::Concat, 0, 0), way(summed ? Join::Sum : Join::Replicate, 0, 1) };
+    const bool ofNoSample = !summed && isActivation(key.kind) && sameBytesInMicros(grid);
+    std::vector<Way> ways { way(Join::Concat, 0, 0), way(summed ? Join::Sum : Join::Replicate, 0, ofNoSample ? 0 : 1) };
     if (parts.rowsSecond) {
         ways.push_back(way(Join::Concat, 1, 0));
     }

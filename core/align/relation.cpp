@@ -127,6 +127,28 @@ std::optional<Choice> paddedChoice(const std::vector<Candidate>& ofA, const Side
     return std::nullopt;
 }
 
+/// Parts have other lengths along dims in which no samples lie, as batches have that are padded on each rank to the longest text of it.
+bool isRagged(const SideParts& parts)
+{
+    const auto& first = parts.grid[0][0].record->shape;
+    return std::any_of(parts.grid.begin(), parts.grid.end(), [&](const auto& row) {
+        return std::any_of(row.begin(), row.end(), [&](const Part& part) {
+            const auto& shape = part.record->shape;
+            return shape.size() == first.size() && shape.size() > 1 && !std::equal(shape.begin() + 1, shape.end(), first.begin() + 1);
+        });
+    });
+}
+
+/// Some parts have more entries along dim 0 than others, and not because they have more samples: they are led by positions.
+bool isUneven(const SideParts& parts)
+{
+    const auto lengthOf = [](const Part& part) { return part.record->shape.empty() ? 1 : part.record->shape[0]; };
+    const auto first = lengthOf(parts.grid[0][0]);
+    return !parts.rowLed && std::any_of(parts.grid.begin(), parts.grid.end(), [&](const auto& row) {
+        return std::any_of(row.begin(), row.end(), [&](const Part& part) { return lengthOf(part) != first; });
+    });
+}
+
 Assembly assemblyOf(const Part& part)
 {
     Assembly out;
@@ -195,7 +217,7 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         if (sideB.given) {
             relation.problem += madeOf(*sideB.given, b, candidatesB, "candidate");
         }
-        if (group.rows.positions.length > 0 && isActivation(key.kind)) {
+        if (isActivation(key.kind) && (group.rows.positions.length > 0 || isRagged(a) || isRagged(b))) {
             relation.problem = fmt::format("the batches are padded to other lengths, and this tensor cannot be brought to one: {}", relation.problem);
             relation.notObserved = true;
         }
@@ -234,7 +256,9 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
     relation.guess = best.a.guessed() || best.b.guessed();
 
     const bool ragged = a.positions > 0 && b.positions > 0;
-    if (ragged && (!hasRows(a, best.a, {}) || !hasRows(b, best.b, {}) || best.a.shape[0] != group.rows.rowsA)) {
+    const bool uneven = group.rows.positions.length > 0 && isActivation(key.kind) && !ragged && (isUneven(a) || isUneven(b));
+    const bool whole = !ragged || (hasRows(a, best.a, {}) && hasRows(b, best.b, {}) && best.a.shape[0] == group.rows.rowsA);
+    if (uneven || !whole) {
         relation.problem = "the batches are padded to other lengths, and which row of this tensor is where is not known";
         relation.notObserved = true;
         return relation;

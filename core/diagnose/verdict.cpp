@@ -3,6 +3,8 @@
 #include "core/diagnose/verdict.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 namespace forkpoint::diagnose {
 
@@ -25,6 +27,11 @@ public:
         , m_inputs(inputs.of)
         , m_results(results)
     {
+        for (const auto& pair : m_pairs) {
+            if (pair.key.phase == Phase::Forward && pair.key.kind == Kind::Output && !pair.key.module->empty()) {
+                m_withOutput.insert(*pair.key.module);
+            }
+        }
     }
 
     /// The first pair above the floor: all there is to say without an order of execution.
@@ -62,12 +69,25 @@ private:
     bool above(std::size_t i) const { return isAboveFloor(m_results[i].severity) && !mayDiffer(m_alignment, m_pairs[i]); }
 
     /// An input that was made by something recorded is only a messenger, unless all that made it was compared and agrees: then plain code between
-    /// the modules made the difference.
+    /// modules made the difference. Where that is the code of a module, it shows in the module's output.
     bool isMereInput(std::size_t i) const
     {
         const auto& from = m_inputs[i];
         return m_pairs[i].key.kind == Kind::Input && !from.empty()
-            && !std::all_of(from.begin(), from.end(), [&](std::size_t input) { return agrees(m_results[input]); });
+            && (isWithinAModule(*m_pairs[i].key.module)
+                || !std::all_of(from.begin(), from.end(), [&](std::size_t input) { return agrees(m_results[input]); }));
+    }
+
+    /// Other than the root.
+    bool isWithinAModule(std::string_view path) const
+    {
+        for (auto dot = path.rfind('.'); dot != std::string_view::npos; dot = path.rfind('.')) {
+            path = path.substr(0, dot);
+            if (m_withOutput.contains(path)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// What a run begins with, and what a module was given. Anything else was computed, from what was not recorded.
@@ -109,6 +129,7 @@ private:
     const std::vector<align::Pair>& m_pairs;
     const std::vector<std::vector<std::size_t>>& m_inputs;
     const std::vector<PairResult>& m_results;
+    std::unordered_set<std::string_view> m_withOutput; ///< modules whose outputs were recorded
 };
 
 } // namespace

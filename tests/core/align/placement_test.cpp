@@ -287,6 +287,24 @@ TEST(PositionEmbedding, AGradientOfAsManyPositionsAsEveryPartHasSamplesIsSummed)
     EXPECT_EQ(ofA(alignment, "s0/backward/grad_output/positions"), ofB(alignment, "s0/backward/grad_output/positions"));
 }
 
+TEST(PositionEmbedding, NumbersOfPositionsAreNoSamples)
+{
+    RecordedRun a("a"), b("b", 2); // micro-steps against ranks, dealt otherwise
+    const Elements deals[2][2] = { { { 1, 2 }, { 3, 4 } }, { { 1, 3 }, { 2, 4 } } };
+    const auto positions = i64({ 2 }, { 0, 1 });
+    for (int part = 0; part < 2; ++part) {
+        a.rank().micro(part).batch(f32({ 2, 1 }, deals[0][part])).input("positions", positions).output("positions", f32({ 2, 1 }, { 7, 8 })).loss(1);
+        b.rank(part).batch(f32({ 2, 1 }, deals[1][part])).input("positions", positions).output("positions", f32({ 2, 1 }, { 7, 8 })).loss(1);
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    for (const char* id : { "s0/forward/input/positions", "s0/forward/output/positions" }) {
+        const auto& pair = pairOf(alignment, id);
+        for (const auto& lane : pair.lanes) {
+            EXPECT_EQ(bytesOf(alignment.a, lane.a), bytesOf(alignment.b, lane.b)) << id << ": " << *pair.assembly;
+        }
+    }
+}
+
 TEST(PositionEmbedding, TheSameWithTheReferenceInParts)
 {
     DealtPair runs;

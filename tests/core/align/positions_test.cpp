@@ -103,6 +103,36 @@ TEST(Ragged, WhatCannotBeBroughtToOneLengthIsNeverInvalid)
     EXPECT_TRUE(contains(pair.note, "padded to other lengths"));
 }
 
+TEST(Ragged, OneOfTwoTextsOfASample)
+{
+    RecordedRun a("single"), b("ddp2", 2); // translations: the sources have one length, the targets are padded on each rank
+    a.rank().batch(i64({ 2, 3 }, { 5, 6, 7, 8, 9, 5 }), { .slot = "0" }).batch(i64({ 2, 2 }, { 3, 4, 6, 0 }), { .slot = "1" }).loss(1);
+    b.rank(0).batch(i64({ 1, 3 }, { 5, 6, 7 }), { .slot = "0" }).batch(i64({ 1, 2 }, { 3, 4 }), { .slot = "1" }).loss(1);
+    b.rank(1).batch(i64({ 1, 3 }, { 8, 9, 5 }), { .slot = "0" }).batch(i64({ 1, 1 }, { 6 }), { .slot = "1" }).loss(1);
+    a.rank().output("decoder", f32({ 2, 2, 1 }, { 1, 2, 3, 9 }));
+    b.rank(0).output("decoder", f32({ 1, 2, 1 }, { 1, 2 }));
+    b.rank(1).output("decoder", f32({ 1, 1, 1 }, { 3 }));
+    const auto alignment = aligned(a.side(), b.side());
+    for (const auto& pair : alignment.pairs) {
+        EXPECT_NE(pair.status, PairStatus::Unrelated) << pair.id << ": " << *pair.note;
+    }
+}
+
+TEST(Ragged, PositionsOfTheirOwnAreNoSamples)
+{
+    RecordedRun a("single"), b("ddp2", 2); // micro-steps against ranks: parts of the same lengths, dealt otherwise
+    const test::Values longer = i64({ 1, 3 }, { 5, 6, 7 }), shorter = i64({ 1, 1 }, { 8 });
+    for (const bool second : { false, true }) {
+        const std::int64_t n = second ? 1 : 3;
+        const auto gradient = f32({ n, 1 }, Elements(static_cast<std::size_t>(n), 1.0f)), other = f32({ n, 1 }, Elements(static_cast<std::size_t>(n), 2.0f));
+        a.rank().micro(second ? 1 : 0).batch(second ? shorter : longer).gradOutput("positions", gradient).loss(1);
+        b.rank(second ? 1 : 0).batch(second ? shorter : longer).gradOutput("positions", other).loss(1);
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    EXPECT_EQ(pairOf(alignment, "s0/backward/grad_output/positions").status, PairStatus::NotObserved)
+        << *pairOf(alignment, "s0/backward/grad_output/positions").assembly;
+}
+
 TEST(Ragged, EqualLengthsAreLeftAlone)
 {
     RecordedRun a("a"), b("b");

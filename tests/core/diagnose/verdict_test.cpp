@@ -123,6 +123,16 @@ TEST(Fork, PlainCodeBetweenModulesIsFoundAtTheInputThatItMade)
     EXPECT_EQ(fork->after, (Pairs { batch, producer }));
 }
 
+TEST(Fork, PlainCodeOfAModuleIsFoundAtTheModulesOutput)
+{
+    Table table;
+    const auto producer = table.output(Severity::Noise, { table.batch(Severity::Identical) });
+    const auto made = table.add(Phase::Forward, Kind::Input, Severity::Divergent, { producer }, PairStatus::Matched, "layers.0.attention.out");
+    const auto out = table.add(Phase::Forward, Kind::Output, Severity::Divergent, { made }, PairStatus::Matched, "layers.0.attention.out");
+    const auto whole = table.add(Phase::Forward, Kind::Output, Severity::Divergent, { producer }, PairStatus::Matched, "layers.0.attention");
+    EXPECT_EQ(table.fork()->pair, whole) << made << " and " << out << " come before it";
+}
+
 TEST(Fork, AnInputOfUnknownOriginMayBeTheFork)
 {
     Table table;
