@@ -59,15 +59,23 @@ std::vector<bundle::ModuleRecord> allModules(const Side& side)
     return out;
 }
 
-/// `modules` with the shapes of their parameters, as the only rank of the side holds them: what is of another shape is no renamed module.
-std::vector<bundle::ModuleRecord> withShapes(std::vector<bundle::ModuleRecord> modules, const Side& side)
+/// Of every parameter, by module and name, as the first rank of the side holds it.
+using ParameterShapes = std::map<std::pair<std::string_view, std::string_view>, const Shape*>;
+
+ParameterShapes parameterShapes(const Side& side)
 {
-    std::map<std::pair<std::string_view, std::string_view>, const Shape*> shapes;
+    ParameterShapes shapes;
     for (const auto& record : side.ranks.front()->tensors) {
         if (record.phase == bundle::Phase::Start && record.kind == bundle::Kind::Param) {
             shapes.try_emplace({ *record.module, *record.param }, &*record.shape);
         }
     }
+    return shapes;
+}
+
+/// `modules` with the shapes of their parameters: what is of another shape is no renamed module.
+std::vector<bundle::ModuleRecord> withShapes(std::vector<bundle::ModuleRecord> modules, const ParameterShapes& shapes)
+{
     for (auto& module : modules) {
         for (auto& parameter : module.parameters) {
             if (const auto found = shapes.find({ module.path, parameter }); found != shapes.end()) {
@@ -315,16 +323,20 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         return tl::unexpected(known.error());
     }
 
-    const bool whole = a.ranks.size() == 1 && b.ranks.size() == 1 && a.bundle->worldSize() == b.bundle->worldSize();
-    const auto modulesA = whole ? withShapes(allModules(a), a) : allModules(a);
-    auto modulesB = whole ? withShapes(allModules(b), b) : allModules(b);
+    auto modulesB = allModules(b);
     auto mappedPaths = mappedModules(modulesB, options.mapping);
     for (auto& module : modulesB) {
         if (const auto mapped = mappedPaths.find(normalisedPath(module.path)); mapped != mappedPaths.end()) {
             module.path = mapped->second;
         }
     }
-    out.renames = matchRenamedModules(modulesA, modulesB);
+    out.renames = matchRenamedModules(allModules(a), modulesB);
+    if (!out.renames.empty() && a.ranks.size() == 1 && b.ranks.size() == 1 && a.bundle->worldSize() == b.bundle->worldSize()) {
+        const auto shapesA = parameterShapes(a), shapesB = parameterShapes(b);
+        if (!shapesA.empty() && !shapesB.empty()) {
+            out.renames = matchRenamedModules(withShapes(allModules(a), shapesA), withShapes(modulesB, shapesB));
+        }
+    }
     auto names = mapNames(*indexA, *indexB, options.mapping, out.renames);
     if (!names) {
         return tl::unexpected(names.error());
