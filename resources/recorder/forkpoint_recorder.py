@@ -77,6 +77,7 @@ DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "float8_e4m3fn"
 PLAN_STEPS = 2                 # steps that --plan looks at: the first has no optimizer state yet
 PENDING_BATCHES = 64           # batches fetched and not yet consumed that we keep alive
 PENDING_BYTES = 256 << 20
+PENDING_FILES = 8              # of the files that the process may have open, they take up to one in so many
 MAX_TRIGGERS = 8               # how often the flight recorder writes
 BAND_VALUES, BAND_WIDTH = 20, 10
 MAX_WALK = 5000                # autograd nodes visited to find the producers of one tensor
@@ -884,6 +885,24 @@ def storage_of(tensor):
         return None
 
 
+def keeps_a_file_open(tensor):
+    """Whether a tensor lies in memory that another process has sent with a file descriptor, as workers of a loader do where they can."""
+    try:
+        return tensor.device.type == "cpu" and torch.multiprocessing.get_sharing_strategy() == "file_descriptor" and tensor.is_shared()
+    except Exception:                          # of tensors without one memory, whatever they are
+        return False
+
+
+def open_files_limit():
+    """How many files this process may have open now: scripts raise it. Infinite where the system does not say."""
+    try:
+        import resource                        # POSIX only
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return limit if limit != resource.RLIM_INFINITY else math.inf
+    except (ImportError, OSError):
+        return math.inf
+
+
 def sharding_of(tensor):
     """placement, global_shape and global_offset of a DTensor; {} for every other tensor."""
     placements, mesh = getattr(tensor, "placements", None), getattr(tensor, "device_mesh", None)
@@ -1501,6 +1520,7 @@ class Batch:
         self.weak = None
         self.storages = {storage_of(tensor) for _, tensor in tensors} - {None}
         self.bytes = sum(tensor.numel() * tensor.element_size() for _, tensor in tensors)
+        self.files = len({storage_of(tensor) for _, tensor in tensors if keeps_a_file_open(tensor)})
 
     def release(self):
         self.weak, self.tensors = [(slot, weakref.ref(tensor)) for slot, tensor in self.tensors], None
@@ -1517,7 +1537,7 @@ class Batches:
     a transform), the oldest one is taken, unless an evaluation has come by for it."""
 
     def __init__(self):
-        self.pending, self.bytes = [], 0
+        self.pending, self.bytes, self.files = [], 0, 0
         self.recent = collections.deque(maxlen=PENDING_BATCHES)
         self.period = 0                                           # counts micro-steps: what was fetched in this one is fresh
         self.taken = set()                                        # loaders that this micro-step has a batch of
@@ -1531,15 +1551,18 @@ class Batches:
         """Returns a reason if a batch had to be forgotten."""
         self.pending.append(Batch(loader, tensors, ids, self.period))
         self.bytes += self.pending[-1].bytes
-        dropped = None
-        while len(self.pending) > PENDING_BATCHES or self.bytes > PENDING_BYTES and len(self.pending) > 1:
+        self.files += self.pending[-1].files
+        most_files, dropped = open_files_limit() / PENDING_FILES, None
+        while len(self.pending) > PENDING_BATCHES or len(self.pending) > 1 and (self.bytes > PENDING_BYTES or self.files > most_files):
+            if not self.pending[0].evaluated:                     # nothing is missing that would be recorded
+                dropped = "more batches were fetched ahead than are kept"
             self.remove(self.pending[0])
-            dropped = "more batches were fetched ahead than are kept"
         return dropped
 
     def remove(self, batch):
         self.pending = [other for other in self.pending if other is not batch]
         self.bytes -= batch.bytes
+        self.files -= batch.files
         batch.release()
         self.recent.append(batch)
 

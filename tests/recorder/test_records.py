@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # SPDX-FileCopyrightText: 2026 The Forkpoint authors
 """What is recorded of a step: every value against arithmetic, and no record more or less. Runs in this process."""
+import contextlib
+import gc
+import io
 import json
 import os
+import sys
+import types
 import unittest
 import unittest.mock
+import warnings
+import weakref
+from typing import List, Optional
 
 import torch
 import torch.nn as nn
@@ -24,6 +32,19 @@ class Net(nn.Module):
 
     def forward(self, x):
         return x + self.fc2(self.relu(self.fc1(x)))
+
+
+class Passing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+global_criterion = nn.L1Loss()
 
 
 class Stack(nn.Module):
@@ -635,6 +656,62 @@ class Data(RecorderTest):
             self.assertSame(rank.read(record), expected)
         self.assertEqual(rank.info["coverage"]["calls"], 8)       # the modules in the workers are not among them
         self.assertEqual(rank.info["config"]["loaders"][0]["sampler"], "RandomSampler")
+
+    def test_workers_send_more_files_than_a_process_may_have_open(self):
+        """A tensor from a worker keeps a file open. 40 batches of 20 of them are read past the training, and it takes the right ones after that."""
+        script = self.script("""
+import resource, sys, torch
+from torch.utils.data import DataLoader
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 40
+    def __getitem__(self, row):
+        return {str(name): torch.full((3,), float(row)) for name in range(20)}
+def loader():
+    return DataLoader(Rows(), batch_size=1, num_workers=1)
+model = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+if sys.argv[1] == "no module":
+    print(sum(batch["0"].sum().item() for batch in loader()))
+elif sys.argv[1] == "evaluation":
+    with torch.no_grad():
+        model.eval()
+        print(sum(model(batch["0"]).item() for batch in loader()))
+        model.train()
+for step, batch in enumerate(loader()):
+    optimizer.zero_grad()
+    model(batch["1"]).pow(2).mean().backward()
+    optimizer.step()
+    if sys.argv[1] != "all" and step == 2:
+        break
+print([p.tolist() for p in model.parameters()])
+""")
+        for before in ("no module", "evaluation", "all"):
+            with self.subTest(before):
+                self.out = os.path.join(self.folder, before)
+                out, _ = self.run_python(recorder.__file__, "--out", self.out, script, before)
+                self.assertEqual(len(out.splitlines()), 1 if before == "all" else 2)
+                rank = self.read()
+                self.assertEqual(self.ids(rank, "1"), [(step, 0, [step]) for step in range(3)])
+                self.assertEqual(len(rank.records(kind="batch")), 60)
+                self.assertEqual(["batch" for m in rank.info["coverage"]["not_observed"] if m["what"] == "batch"], ["batch"] * (before == "no module"))
+
+    def test_files_kept_open_for_batches(self):
+        batches = recorder.Batches()
+        recorder.use_torch()
+
+        def batch(files, shared=True):
+            return [("", torch.ones(2).share_memory_() if shared else torch.ones(2)) for _ in range(files)]
+
+        for limit, shared, kept in ((80, True, 2), (8, True, 1), (80, False, 10), (float("inf"), True, 10)):
+            batches = recorder.Batches()
+            with unittest.mock.patch.object(recorder, "open_files_limit", lambda: limit):
+                for _ in range(10):
+                    batches.fetched(0, batch(5, shared), None)
+            self.assertEqual((len(batches.pending), batches.files), (kept, kept * 5 * shared))
+        with unittest.mock.patch.dict("sys.modules", resource=None):      # as on Windows
+            self.assertEqual(recorder.open_files_limit(), float("inf"))
 
     def test_transforms_that_are_modules(self):
         class Augmented(torch.utils.data.Dataset):
