@@ -876,6 +876,19 @@ class Values:
             known.results = gradient.results
 
 
+class HookNumber(int):
+    """Key of a hook in its tensor's dictionary: PyTorch 1.13 looks there for the mark that unserializable_hook() makes at the hook."""
+
+    __torch_unserializable__ = True
+
+
+def hook_gradient(tensor, hook):
+    """As tensor.register_hook(), of a hook that torch.save has no reason to warn of: it is no part of what the script saves."""
+    handle = tensor.register_hook(torch.utils.hooks.unserializable_hook(hook))
+    tensor._backward_hooks[HookNumber(handle.id)] = tensor._backward_hooks.pop(handle.id)
+    return handle
+
+
 def storage_of(tensor):
     """Identifies the memory behind a tensor, equal for its views; None if it has none."""
     try:
@@ -2492,7 +2505,7 @@ class Session:
                 if session is not None and not session.dead:
                     session.parameter_gradient(parameter, gradient)
 
-            parameter.hook = tensor.register_hook(hook)
+            parameter.hook = hook_gradient(tensor, hook)
 
     @guarded
     def spread_output(self, module, output):
@@ -2855,7 +2868,7 @@ class Session:
                 if session is not None and not session.dead:
                     session.parameter_gradient(parameter, gradient)
 
-            parameter.hook = tensor.register_hook(hook)
+            parameter.hook = hook_gradient(tensor, hook)
 
     @guarded
     def parameter_gradient(self, parameter, gradient):

@@ -1153,6 +1153,22 @@ class Promises(RecorderTest):
         self.assertEqual([c["module"] for c in rank.lines_of("call")], ["normalise", "", "0"])
         self.assertEqual(rank.counts()["optimizer/param"], 2)
 
+    def test_a_parameter_that_is_a_plain_tensor_can_be_saved(self):
+        free, net = torch.ones(1, requires_grad=True), Net()
+        optimizer = torch.optim.SGD([free, *net.parameters()], lr=0.1)
+
+        def train(_):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                for _ in range(2):
+                    (net(torch.ones(2, 4)) * free).sum().backward()
+                    optimizer.step()
+                    torch.save({"free": free, "net": net}, io.BytesIO())
+
+        rank = self.record(train)
+        self.assertEqual(len(rank.records(step=1, phase="backward", kind="grad")), 5)
+        self.assertFalse(free._backward_hooks)
+
     def test_random_state_is_not_touched(self):
         net, x = nn.Sequential(Net(), nn.Dropout(0.5)), torch.ones(2, 4)
         torch.manual_seed(5)
