@@ -25,7 +25,8 @@ data loader. Gradients are seen by hooks on parameters and on the autograd nodes
 and the micro-step, gives everything its name, and has the Writer append it to the bundle.
 
 What it promises. It draws no random number, changes no tensor, calls no collective; an error of its own is counted in the bundle and never
-reaches the script. Outside the selected steps it only counts steps and writes scalars.
+reaches the script. Outside the selected steps it only counts steps and writes scalars. While it records, Python's recursion limit is
+half as large again, because its wrappers take part of the stack.
 
 Needs Python 3.8 and PyTorch 1.13 or newer, nothing else. PyTorch is imported by the script, never before it: environment variables that the
 script sets before its import must have their effect.
@@ -1696,16 +1697,21 @@ def guarded(method):
         if self.dead or local.busy:
             return None
         local.busy, begin = True, time.perf_counter()
-        compiler = swap_compiler(None)
         try:
-            with self.lock, torch._C.DisableTorchFunction():
-                return method(self, *args, **kwargs)
-        except OSError as error:
-            self.give_up("%s: %s" % (type(error).__name__, error))
-        except Exception as error:
-            self.miss(method.__name__, "error in the recorder: %s: %s" % (type(error).__name__, str(error)[:200]))
+            compiler = swap_compiler(None)
+            try:
+                with self.lock, torch._C.DisableTorchFunction():
+                    return method(self, *args, **kwargs)
+            except OSError as error:
+                self.give_up("%s: %s" % (type(error).__name__, error))
+            except Exception as error:
+                self.miss(method.__name__, "error in the recorder: %s: %s" % (type(error).__name__, str(error)[:200]))
+            finally:
+                swap_compiler(compiler)
+        except Exception as error:                                # where the stack is used up, nothing but built-ins can be called
+            what = (method.__name__, "error in the recorder: %s" % type(error).__name__)
+            self.missed[what] = self.missed.get(what, 0) + 1
         finally:
-            swap_compiler(compiler)
             local.busy = False
             self.cost += time.perf_counter() - begin
         return None
@@ -3399,7 +3405,8 @@ class Patches:
     """The functions of PyTorch that are replaced while a Session records, and what they were."""
 
     def __init__(self, session):
-        self.session, self.undo = session, []
+        self.session, self.undo, self.operators = session, [], []
+        self.stack_limits = (0, 0)                                # before, and while it records
 
     def replace(self, owner, name, new):
         old = owner.__dict__[name] if isinstance(owner, type) else getattr(owner, name)
@@ -3412,24 +3419,47 @@ class Patches:
         if old is None:
             return
         new = functools.wraps(old)(make(old))
+        self.keep_scriptable(old, new)
         for module in list(sys.modules.values()):
             if isinstance(module, types.ModuleType) and module.__dict__.get(name) is old:
                 self.replace(module, name, new)
+
+    def keep_scriptable(self, old, new):
+        """torch.jit.script takes a function that PyTorch has as an operator for that, by identity. Others it compiles: then the original, not the
+        wrapper, which is marked as torch.jit.script_if_tracing marks its own."""
+        table = torch.jit._builtins
+        operator = table._find_builtin(old)
+        if operator is not None:
+            table._register_builtin(new, operator)
+            self.operators.append(new)
+        setattr(new, "__original_fn", old)                        # in a class, new.__original_fn would have the class in its name
+        setattr(new, "__script_if_tracing_wrapper", True)
 
     def restore(self):
         for owner, name, old, new in reversed(self.undo):
             current = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
             if current is new:
                 setattr(owner, name, old)
-        self.undo = []
+        for function in self.operators:
+            torch.jit._builtins._get_builtin_table().pop(id(function), None)
+        self.undo, self.operators = [], []
+        if sys.getrecursionlimit() == self.stack_limits[1]:
+            with contextlib.suppress(RecursionError):             # called deeper than the old limit allows
+                sys.setrecursionlimit(self.stack_limits[0])
 
     def install(self):
-        for part in (keep_from_compiler, self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler, self.loaders,
-                     self.seeds, self.ddp, self.pipelines):
+        for part in (self.stack, keep_from_compiler, self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler,
+                     self.loaders, self.seeds, self.ddp, self.pipelines):
             try:
                 part()
             except Exception as error:                            # a PyTorch that lacks one of them is still worth recording
                 self.session.miss("everything that %s would show" % part.__name__, "%s: %s" % (type(error).__name__, error))
+
+    def stack(self):
+        """A module call takes three of Python's levels, and a fourth one where it is recorded: what fitted must fit, and so must we."""
+        limit = sys.getrecursionlimit()
+        self.stack_limits = (limit, min(limit + limit // 2, 0x7FFFFFFF))    # a C int
+        sys.setrecursionlimit(self.stack_limits[1])
 
     def modules(self):
         session, local, ops = self.session, self.session.local, self.session.options.level == "op"

@@ -92,6 +92,31 @@ class Operators(RecorderTest):
         for step in (1, 4, 7, 10, 13):
             self.assertGreater(len(rank.lines_of("op", step=step)), 30)
 
+    def test_scripted_losses(self):
+        """They are compiled from PyTorch's source, not from what replaces it; recorded as the operators that they run."""
+        net, x, y = nn.Linear(4, 3), torch.randn(5, 4), torch.tensor([0, 1, 2, 0, 1])
+
+        def scripted():                                           # compiled anew each time
+            class Losses(nn.Module):
+                def forward(self, x, y):
+                    return F.cross_entropy(x, y) + F.smooth_l1_loss(x, x * 0.5) + F.nll_loss(F.log_softmax(x, 1), y)
+
+            def loss(x, y):
+                return F.cross_entropy(x, y)
+
+            return torch.jit.script(Losses())(net(x), y) + torch.jit.script(loss)(net(x), y)
+
+        found = []
+
+        def train(_):
+            found.append(scripted())
+            found[0].backward()
+
+        self.record(train, level="op")
+        self.assertSame(found[0].detach(), scripted().detach())
+        expected = 2 * F.cross_entropy(net(x), y) + F.smooth_l1_loss(net(x), net(x) * 0.5) + F.nll_loss(F.log_softmax(net(x), 1), y)
+        self.assertTrue(torch.allclose(found[0], expected))
+
     @unittest.skipIf(TORCH < (2, 1), "no torch.compile")
     def test_compiled_modules_stay_compiled(self):
         def train(_):

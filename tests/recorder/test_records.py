@@ -1153,6 +1153,67 @@ class Promises(RecorderTest):
         self.assertEqual([c["module"] for c in rank.lines_of("call")], ["normalise", "", "0"])
         self.assertEqual(rank.counts()["optimizer/param"], 2)
 
+    def test_scripts_that_use_the_whole_stack(self):
+        """What just fits without a recorder does so with it; where nothing of ours fits any more, the script goes on and later calls are recorded."""
+        class Cell(nn.Module):
+            def __init__(self, inner):
+                super().__init__()
+                self.inner = inner
+
+            def forward(self, x):
+                return self.inner(x) if self.inner else x + 1
+
+        chain, net = None, Net()
+        for _ in range(100):
+            chain = Cell(chain)
+
+        def deeper(levels, run):
+            return deeper(levels - 1, run) if levels else run()
+
+        def most(run):
+            """How many levels of the script's own fit above `run`."""
+            fits = 0
+            for step in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1):
+                with contextlib.suppress(RecursionError):
+                    deeper(fits + step, run)
+                    fits += step
+            return fits
+
+        limit, x = sys.getrecursionlimit(), torch.ones(2, 4)
+        plain = most(lambda: chain(x))
+
+        def train(recorder):
+            self.assertGreaterEqual(most(lambda: chain(x)), plain)
+            recorder.step(1)
+            sys.setrecursionlimit(limit)                          # the script may set its own
+            for levels in range(most(lambda: None) - 60, most(lambda: None)):
+                with contextlib.suppress(RecursionError):
+                    deeper(levels, lambda: net(x))
+                self.assertFalse(recorder.session.local.busy)
+                self.assertEqual(recorder.session.local.stack, [])
+            recorder.step(2)
+            net(x).sum().backward()
+
+        rank = self.record(train, faults=True)
+        self.assertIn("RecursionError", json.dumps(rank.info["coverage"]["not_observed"]))
+        self.assertEqual(rank.counts(step=2)["forward/output"], 5)
+        self.assertEqual(rank.counts(step=2)["backward/grad"], 4)
+        self.assertEqual(sys.getrecursionlimit(), limit)
+
+    def test_errors_while_an_error_is_noted(self):
+        net = Net()
+
+        def train(recorder):
+            session, miss = recorder.session, recorder.session.miss
+            for name, broken in (("start", lambda *_: 1 / 0), ("miss", lambda *_: 1 / 0)):
+                setattr(session, name, broken)
+            net(torch.ones(2, 4)).sum().backward()
+            self.assertFalse(session.local.busy)
+            session.miss = miss
+
+        why = [m["why"] for m in self.record(train, faults=True).info["coverage"]["not_observed"]]
+        self.assertIn("error in the recorder: ZeroDivisionError", why)
+
     def test_a_parameter_that_is_a_plain_tensor_can_be_saved(self):
         free, net = torch.ones(1, requires_grad=True), Net()
         optimizer = torch.optim.SGD([free, *net.parameters()], lr=0.1)
@@ -1168,6 +1229,50 @@ class Promises(RecorderTest):
         rank = self.record(train)
         self.assertEqual(len(rank.records(step=1, phase="backward", kind="grad")), 5)
         self.assertFalse(free._backward_hooks)
+
+    def test_scripted_code_that_differentiates(self):
+        """torch.jit.script knows these functions by identity: before, while and after they are replaced."""
+        inner, x = nn.Linear(3, 1), torch.ones(2, 3, requires_grad=True)
+
+        def use(_=None):                                          # compiled anew each time
+            class Energy(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.inner = inner
+
+                def forward(self, x: torch.Tensor):
+                    energy = torch.tanh(self.inner(x)).sum()
+                    ones: List[Optional[torch.Tensor]] = [torch.ones_like(energy)]
+                    force = torch.autograd.grad([energy], [x], grad_outputs=ones, create_graph=True)[0]
+                    assert force is not None
+                    return force
+
+            def differentiate(x: torch.Tensor):
+                torch.autograd.backward([x.sum()])
+
+            force = torch.jit.script(Energy())(x)
+            torch.jit.script(differentiate)(force)
+            return force.detach()
+
+        before, table = use(), dict(torch.jit._builtins._get_builtin_table())
+        force = []
+        self.record(lambda _: force.append(use()))
+        self.assertSame(force[0], before)
+        self.assertSame(use(), before)
+        self.assertEqual(torch.jit._builtins._get_builtin_table(), table)
+
+    def test_every_replaced_function_can_be_scripted(self):
+        for level in ("module", "op"):
+            self.out = os.path.join(self.folder, level)
+
+            def train(recorder):
+                for old, new in {id(new): (old, new) for owner, _, old, new in recorder.session.patches.undo
+                                 if isinstance(owner, types.ModuleType)}.values():
+                    self.assertEqual(torch.jit._builtins._find_builtin(new), torch.jit._builtins._find_builtin(old), new)
+                    self.assertIs(getattr(new, "__original_fn"), old)
+                    self.assertTrue(getattr(new, "__script_if_tracing_wrapper"))
+                nn.Linear(1, 1)(torch.ones(1)).sum().backward()
+            self.record(train, level=level)
 
     def test_random_state_is_not_touched(self):
         net, x = nn.Sequential(Net(), nn.Dropout(0.5)), torch.ones(2, 4)
