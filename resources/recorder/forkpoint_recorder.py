@@ -1242,6 +1242,7 @@ class Names:
         self.sources = sources
         self.write = lambda **line: None                          # appends to graph.jsonl, set once there is one
         self.roots = []
+        self.seen = {}                                            # id of a module -> (weak reference, its variable) at the last look()
         self.modules = {}                                         # id -> (weak reference, [paths], Root)
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
@@ -1270,12 +1271,13 @@ class Names:
             for root in self.roots:
                 if root.kind == kind and root.ref() is None:
                     return self.replace(root, module)
-        module = self.enclosing(module)
+        loss = None if kind[1] else self.seen_as(module)
+        module = module if loss else self.enclosing(module)
         for root in self.roots:
             if root.ref() is module:                              # a known root that got new submodules
                 self.walk(module, root.name, root)
                 return root
-        variable = self.variable(module)
+        variable = loss or self.variable(module)
         kind = Root.kind_of(module)
         for root in self.roots:
             if root.kind == kind and (root.ref() is None or root.variable == variable and root.used_in != step):
@@ -1331,21 +1333,33 @@ class Names:
 
     def variable(self, module):
         """The name that the outermost caller knows the module by: it tells two models apart that are both called `model` further in."""
-        best = None
-        for frame in self.sources.frames():
-            for name, value in list(frame.f_locals.items()):
-                if value is module and name != "self":
-                    best = name
+        self.look()
+        return self.seen_as(module)
+
+    def look(self):
+        """Note what the callers call the modules that they know.
+
+        Before Python 3.13 a frame keeps what its f_locals have shown, until it returns. So a loss is known from the network's first call, when
+        there are no outputs yet, and its callers need not be looked at again.
+        """
+        self.seen = {}
+
+        def note(variables):
+            for name, value in variables:
+                if issubclass(type(value), torch.nn.Module):
+                    self.seen[id(value)] = (weakref.ref(value), name)
+
+        frames = list(self.sources.frames())
+        for frame in reversed(frames):                            # what comes later counts: locals, and the outermost of them
+            note(reversed(list(frame.f_globals.items())))
+        for frame in frames:
             owner = frame.f_locals.get("self")
-            for name, value in list(getattr(owner, "__dict__", {}).items()):
-                if value is module:
-                    best = name
-        if best is None:
-            for frame in self.sources.frames():
-                for name, value in list(frame.f_globals.items()):
-                    if value is module:
-                        return name
-        return best
+            note((name, value) for name, value in list(frame.f_locals.items()) if name != "self")
+            note(list(getattr(owner, "__dict__", {}).items()))
+
+    def seen_as(self, module):
+        ref, name = self.seen.get(id(module), (lambda: None, None))
+        return name if ref() is module else None
 
     # -- the tree
 

@@ -1274,6 +1274,36 @@ class Promises(RecorderTest):
                 nn.Linear(1, 1)(torch.ones(1)).sum().backward()
             self.record(train, level=level)
 
+    @unittest.skipIf(sys.version_info >= (3, 13), "frames keep no copies of their variables any more")
+    def test_what_the_script_lets_go_is_gone(self):
+        """A frame keeps what its f_locals have shown; losses are met when there are outputs."""
+        def local():
+            criterion = nn.MSELoss()
+            return lambda model, x, other: run(model, x, other, criterion)
+
+        def run(model, x, other, criterion):
+            refs, loss_of_mine = [], criterion
+            for _ in range(3):
+                out = Passing.apply(model(x))
+                refs.append(weakref.ref(out))
+                (loss_of_mine(out, x) + global_criterion(out, x) + other.criterion(out, x)).backward()
+                del out
+            gc.collect()
+            return [ref() is not None for ref in refs]
+
+        class Trainer:
+            def __init__(self):
+                self.model, self.criterion = Net(), nn.SmoothL1Loss()
+
+            def fit(self):
+                return local()(self.model, torch.ones(2, 4), self)
+
+        alive = []
+        rank = self.record(lambda _: alive.extend(Trainer().fit()))
+        self.assertEqual(alive, [False] * 3)
+        self.assertEqual({c["module"] for c in rank.lines_of("call", step=0) if "fc" not in c["module"] and "relu" not in c["module"]},
+                         {"", "criterion", "global_criterion", "criterion#1"})
+
     def test_random_state_is_not_touched(self):
         net, x = nn.Sequential(Net(), nn.Dropout(0.5)), torch.ones(2, 4)
         torch.manual_seed(5)
