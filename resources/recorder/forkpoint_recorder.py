@@ -112,7 +112,7 @@ def parse_ranges(option, text, example):
     for part in str(text).split(","):
         match = re.fullmatch(r"(\d*):(\d*)|(\d+)", part.strip())
         if not match:
-            raise UsageError("%s %s: expected numbers and FIRST:END ranges, for example %s" % (option, text, example))
+            raise UsageError("%s %s: expected numbers and FIRST:END ranges, for example %s" % (option, str(text) or "''", example))
         if match.group(3):
             first, end = int(match.group(3)), int(match.group(3)) + 1
         else:
@@ -146,13 +146,15 @@ class Selection:
         if self.like:
             if not os.path.isdir(self.like) and os.path.isdir(self.like + ".forkpoint"):
                 self.like += ".forkpoint"
+            if not os.path.exists(self.like):
+                raise UsageError("--like %s does not exist" % like)
             self.index = self.read_index(self.like)
             self.ranges = [(step, step + 1) for step in sorted({key[0] for key in self.index})]
             self.steps = ranges_text(self.ranges)
         else:
             self.ranges = [] if str(steps).strip() == "none" else parse_ranges("--steps", steps, "0:3,100 for the steps 0, 1, 2 and 100")
             self.steps = str(steps).replace(" ", "")
-        self.ranks = parse_ranges("--ranks", ranges_text(ranks) if isinstance(ranks, list) else ranks, "0,3") if ranks is not None else None
+        self.ranks = parse_ranges("--ranks", ranks, "0,3") if ranks is not None else None
         self.phases = None
         if phases:
             self.phases = [phase.strip() for phase in (phases.split(",") if isinstance(phases, str) else phases)]
@@ -174,15 +176,17 @@ class Selection:
             if not self.ranges or self.ranges[-1][1] >= UNBOUNDED:
                 raise UsageError("--budget needs to know how many steps share it: give --steps an end")
         self.known = {}                                           # what detail() has answered
+        self.matched = False                                      # whether --modules has selected anything
 
     @staticmethod
     def count(option, value):
+        """`value` of the command line, or a number that is 0 where the option is not given."""
         try:
-            number = int(value or 0)
-        except ValueError:
+            number = int(value) if value is not None else 0
+        except (TypeError, ValueError):
             number = -1
-        if number < 0:
-            raise UsageError("%s %s: expected a number of steps" % (option, value))
+        if number < 0 or isinstance(value, str) and not number:
+            raise UsageError("%s %s: expected a number of steps, 1 or more" % (option, value))
         return number
 
     @staticmethod
@@ -196,9 +200,12 @@ class Selection:
     def parse_band(text):
         match = re.fullmatch(r"([^=]+)=([^:]*):([^:]*)", text)
         try:
-            return match.group(1), (float(match.group(2) or "-inf"), float(match.group(3) or "inf"))
+            name, low, high = match.group(1), float(match.group(2) or "-inf"), float(match.group(3) or "inf")
         except (AttributeError, ValueError):
             raise UsageError("--band %s: expected NAME=LOW:HIGH, for example grad_norm=:100" % text) from None
+        if not low <= high:
+            raise UsageError("--band %s: nothing lies between %s and %s; expected NAME=LOW:HIGH" % (text, low, high))
+        return name, (low, high)
 
     @staticmethod
     def read_index(bundle):
@@ -278,6 +285,7 @@ class Selection:
                 names = ["%s/%s/%s" % (phase, kind, n) for n in (name, normalised(name))] if "/" in pattern else [name, normalised(name)]
                 if any(fnmatch.fnmatchcase(n, pattern) for n in names):
                     detail = wanted if mode == "selected" else max(wanted, "sketch", key=DETAILS.index)
+        self.matched = self.matched or not special
         return detail
 
 
@@ -1936,6 +1944,7 @@ class Session:
         elif seen:
             lines.append("  --steps %s, %d step%s: about %s on this rank"
                          % (self.selection.steps, steps, "" if steps == 1 else "s", readable_size(total)))
+        lines += ["  " + line for line in self.unmatched()]
         lines.append("  Upper bound: equal bytes are written once. Nothing was recorded, and the training was ended here.")
         say("\n".join(lines))
 
@@ -2101,6 +2110,7 @@ class Session:
                  % (self.rank, writer.tensors, " (%s)" % ", ".join(kinds) if details and set(details) != {"full"} else "",
                     "the steps %s" % self.selection.steps if self.selection.ranges else "no selected step", readable_size(writer.position),
                     self.options.out)]
+        parts += self.unmatched()
         if self.triggers:
             parts.append("the flight recorder wrote %s" % ", ".join("step %d (%s)" % (t["step"], t["why"]) for t in self.triggers))
         parts.append("recording took %.2f s of %.2f s" % (self.cost, max(self.cost, self.recorded_seconds)))
@@ -2123,6 +2133,13 @@ class Session:
             parts.append("not observed: " + "; ".join(sorted({what for what, _ in self.missed})[:3])
                          + (" and more: see rank.json" if len(self.missed) > 3 else ""))
         return "; ".join(parts)
+
+    def unmatched(self):
+        """[a sentence] if --modules is like the path of no module that was seen."""
+        pattern, paths = self.selection.modules, sorted(path for path in self.names.described if path)
+        if pattern is None or not paths or self.selection.matched or any(pattern.search(path) or pattern.search(normalised(path)) for path in paths):
+            return []
+        return ["--modules %s matches no module; there are %s%s" % (pattern.pattern, ", ".join(paths[:5]), ", ..." if len(paths) > 5 else "")]
 
     def eager_twin(self):
         """The command that records the same run with torch.compile switched off."""
@@ -3815,6 +3832,10 @@ class Recorder:
 
     def __init__(self, out, steps="0:3", level="module", name=None, overwrite=False, **selection):
         """`selection`: modules, ranks, phases, write, every, like, budget, ring, band and noise, as the command line's options."""
+        known = [option for option in Selection.OPTIONS if option != "steps"] + ["noise"]
+        unknown = [option for option in selection if option not in known]
+        if unknown:
+            raise TypeError("Recorder has no option %s; there are %s" % (", ".join(unknown), ", ".join(known)))
         self.options = Options(out, steps, level, name, overwrite, **selection)
         self.session, self.joined = None, False
 
@@ -4240,7 +4261,10 @@ def run_command(options, command):
     if status and lacks_torch(command[0]):
         say("nothing was recorded: %s has no PyTorch. Name the Python that has it in the command, such as -- /usr/bin/python3 train.py" % command[0])
     elif not options.plan and not rank_folders(options.out):
-        say("nothing was recorded: no process below the command trained with PyTorch")
+        chosen = options.selection.ranks
+        ranks = "" if chosen is None else " as a rank that --ranks %s selects (a process that is alone is rank 0)" % ranges_text(chosen)
+        say("nothing was recorded: no process below the command trained with PyTorch%s, or Python's options -I and -E hid the recorder from it"
+            % ranks)
     return 128 - status if status < 0 else status
 
 
@@ -4303,6 +4327,8 @@ def run_script(options, arguments, as_module):
         wanted = not options.plan and options.selection.has_rank(rank or 0)
         if active.writer is None and wanted and (rank is not None or not rank_folders(options.out)):
             say("nothing was recorded: no training forward or backward ran in this process")
+        elif not wanted and not options.plan and rank is None and active.world == 1:
+            say("nothing was recorded: --ranks %s does not select rank 0, which a process that is alone is" % ranges_text(options.selection.ranks))
         active.close(failed)
     elif not without_torch and (rank is not None or not rank_folders(options.out)):
         say("nothing was recorded: the script did not import PyTorch")
@@ -4413,9 +4439,9 @@ def main(argv=None):
     if kind is None or not rest:
         parser.error("what is to be recorded? Give a script, -m MODULE, or -- COMMAND")
     try:
-        if given.like and given.steps:
+        if given.like and given.steps is not None:
             raise UsageError("--like and --steps contradict each other: the other bundle says which steps")
-        steps = given.steps or ("none" if given.ring or given.every else "0:3")
+        steps = given.steps if given.steps is not None else "none" if given.ring or given.every else "0:3"
         options = Options(given.out, steps, given.level, given.name, given.overwrite, noise=given.noise, plan=given.plan,
                           **{name: getattr(given, name) for name in Selection.OPTIONS if name != "steps"})
         before = {"script": [], "module": ["-m"], "command": ["--"]}[kind]

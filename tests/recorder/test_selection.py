@@ -265,10 +265,39 @@ class Selection(RecorderTest):
         for options, said in ((["--steps", "3:1"], "selects nothing"), (["--steps", "x"], "expected numbers"), (["--phases", "sideways"], "no phase sideways"),
                               (["--modules", "("], "no regular expression"), (["--write", "a=much"], "full, sketch"), (["--budget", "lots"], "a size"),
                               (["--budget", "1GB", "--steps", "3:"], "an end"), (["--every", "-1"], "number of steps"), (["--band", "loss"], "LOW:HIGH"),
-                              (["--like", "x", "--steps", "0:1"], "contradict"), (["--level", "atom"], "module and op")):
+                              (["--like", "x", "--steps", "0:1"], "contradict"), (["--level", "atom"], "module and op"), (["--like", "nope"], "--like nope does not exist"),
+                              (["--like", "x", "--steps", ""], "contradict"), (["--steps", ""], "--steps '': expected numbers"), (["--ring", "0"], "--ring 0: expected a number of steps, 1 or more"),
+                              (["--every", "0"], "--every 0: expected a number of steps, 1 or more"), (["--band", "loss=5:1"], "--band loss=5:1: nothing lies between 5.0 and 1.0"),
+                              (["--band", "loss=nan:1"], "nothing lies between")):
             with self.subTest(options):
                 _, err = self.train(*options, status=2)
                 self.assertIn(said, err)
+
+    def test_wrong_options_in_python(self):
+        for options, kind, said in ((dict(ranks=[0, 1]), ValueError, r"--ranks \[0, 1\]: expected numbers"), (dict(foo=1), TypeError, "no option foo; there are modules, ranks"),
+                                    (dict(band="loss=5:1"), ValueError, "nothing lies between"), (dict(steps=""), ValueError, "--steps '': expected"),
+                                    (dict(ring="0"), ValueError, "1 or more"), (dict(like="nope"), ValueError, "does not exist")):
+            with self.subTest(options), self.assertRaisesRegex(kind, said):
+                recorder.Recorder(self.out, **options)
+        recorder.Recorder(self.out, ring=0, every=0, ranks="0", band=["loss=1:1"])
+
+    def test_modules_that_are_not_there(self):
+        for options, said in (["--modules", "zzz"], True), (["--modules", "^2$"], False), (["--modules", "zzz", "--phases", "data"], True), (
+                ["--modules", "2", "--phases", "data"], False), (["--modules", "zzz", "--steps", "50"], False), (["--modules", "zzz", "--plan"], True):
+            with self.subTest(options):
+                _, err = self.train("--overwrite", *options)
+                self.assertEqual("--modules zzz matches no module; there are 0, 1, 2" in err, said, err)
+
+    def test_ranks_that_are_not_there(self):
+        for way, said in ([], "--ranks 5 does not select rank 0"), (["--", sys.executable], "as a rank that --ranks 5 selects (a process that is alone is rank 0)"):
+            _, err = self.train("--ranks", "5", *way)
+            self.assertIn("forkpoint: nothing was recorded: ", err)
+            self.assertIn(said, err)
+            self.assertEqual(err.count("forkpoint:"), 1)
+        self.assertNotIn("run.forkpoint", os.listdir(self.folder))
+        _, err = self.train("--", sys.executable, "-I")
+        self.assertIn("or Python's options -I and -E hid the recorder from it", err)
+        self.assertNotIn("--ranks", err)
 
     def test_children_get_the_selection(self):
         self.run_python(RECORDER, "--out", "run", "--steps", "1,3", "--phases", "reduce", "--write", "sketch", "--", "sh", "-c", "exec \"$0\" \"$1\"", sys.executable,
