@@ -70,6 +70,8 @@ OPTIONS_VARIABLE = "FORKPOINT_RECORDER"
 # What wrappers (DistributedDataParallel, torch.compile, FSDP, activation checkpointing) insert into a module's path.
 WRAPPER_WORDS = ("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
 WRAPPER_CLASSES = ("DistributedDataParallel", "FullyShardedDataParallel", "OptimizedModule", "DataParallel", "CheckpointWrapper")
+TORCH_WRAPPERS = WRAPPER_CLASSES + ("AveragedModel", "ActivationWrapper")
+OUTER = "outer"                # slot of what a wrapper written by hand makes of its module's output
 
 DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32", "int16", "int8", "uint8",
                     "bool", "complex64", "complex128"))
@@ -266,14 +268,14 @@ class Selection:
         if phase not in (self.phases or (EVERY_PHASES if mode == "every" else PHASES)):
             return "none"
         special = kind == "batch" or re.fullmatch(r"loss(#\d+)?", name)
-        if self.modules and not special and not self.modules.search(module) and not self.modules.search(normalised(module)):
+        if self.modules and not special and not any(self.modules.search(path) for path in spellings(module)):
             return "none"
         detail = {"selected": "full", "ring": "sketch", "every": "fold"}[mode]
         if mode != "every":
             for pattern, wanted in self.rules:
                 if kind == "batch" and "/" not in pattern:
                     continue                                      # batches are small, and say which rows are which
-                names = ["%s/%s/%s" % (phase, kind, n) for n in (name, normalised(name))] if "/" in pattern else [name, normalised(name)]
+                names = ["%s/%s/%s" % (phase, kind, n) for n in spellings(name)] if "/" in pattern else spellings(name)
                 if any(fnmatch.fnmatchcase(n, pattern) for n in names):
                     detail = wanted if mode == "selected" else max(wanted, "sketch", key=DETAILS.index)
         return detail
@@ -1170,6 +1172,46 @@ def normalised(path):
     return ".".join(word for word in path.split(".") if word not in WRAPPER_WORDS)
 
 
+def script_name(path):
+    """A recorded path as the script has it: without the parentheses around real children that are called as a wrapper's."""
+    return ".".join(word[1:-1] if word[1:-1] in WRAPPER_WORDS else word for word in path.split(".")) if "(" in path else path
+
+
+def spellings(path):
+    """How a recorded path may be asked for: with and without wrappers, as recorded and as the script has it."""
+    return path, normalised(path), script_name(path), script_name(normalised(path))
+
+
+def wraps_for_torch(module):
+    """By name: most of these are in modules that need not be imported."""
+    return any(cls.__name__ in TORCH_WRAPPERS and cls.__module__.split(".")[0] == "torch" for cls in type(module).__mro__)
+
+
+def wraps(module):
+    """Whether a module stands for the one in it: PyTorch's wrappers do, and such as have nothing but one child that is called as theirs are."""
+    children = [name for name, child in module._modules.items() if child is not None]
+    if not any(name in WRAPPER_WORDS for name in children):
+        return False
+    own = [value for table in (module._parameters, module._buffers) for _, value in table.items() if value is not None]
+    return len(children) == 1 and not own or wraps_for_torch(module)
+
+
+def named_below(module, path):
+    """As module.named_modules(remove_duplicate=False), with `path` before; a real child that is called as a wrapper's is in parentheses."""
+    yield path, module
+    for name, child in module._modules.items():
+        if child is not None:
+            yield from named_below(child, join(path, "(%s)" % name if name in WRAPPER_WORDS and not wraps(module) else name))
+
+
+def same_bits(a, b):
+    """Whether two tensors are equal bit by bit, NaN included; False if that cannot be seen."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    (a, _), (b, _) = on_host(a), on_host(b)
+    return a is not None and b is not None and bytes_of(a) == bytes_of(b)
+
+
 class Root:
     """A module that was called from outside every other module."""
 
@@ -1330,8 +1372,7 @@ class Names:
         """Name everything below `top`, whose path is `prefix`."""
         names = collections.OrderedDict()                         # id(parameter) -> (parameter, its full names)
         wrappers = []
-        for path, module in top.named_modules(remove_duplicate=False):
-            path = join(prefix, path)
+        for path, module in named_below(top, prefix):
             paths = self.paths(module)
             if paths is None:
                 self.modules[id(module)] = (weakref.ref(module), [path], root)
@@ -1610,13 +1651,14 @@ class Frame:
     """A module call that is running."""
 
     __slots__ = ("module", "path", "call", "recorded", "recompute", "parent", "parent_call", "deferred", "skipped", "graded", "original",
-                 "training", "source", "spread")
+                 "training", "source", "spread", "inner", "port")
 
     def __init__(self, module, path=None, recorded=False):
         self.module, self.path, self.recorded = module, path, recorded
         self.call = 0
         self.recompute = self.skipped = False
         self.parent = self.parent_call = self.deferred = self.original = self.source = self.spread = None
+        self.inner, self.port = None, ""                          # of a wrapper: what its module returned, and the slot of its own outputs
         self.graded = True                                        # autograd was on
         self.training = getattr(module, "training", True)
 
@@ -2272,7 +2314,8 @@ class Session:
                         unless=unless)
 
     def placement_of(self, name):
-        return [placement for pattern, placement in self.declared if fnmatch.fnmatchcase(name, pattern)]
+        names = (name, script_name(name))
+        return [placement for pattern, placement in self.declared if any(fnmatch.fnmatchcase(n, pattern) for n in names)]
 
     def release_held(self, loss=()):
         """Write the outputs that were held back, except those that are the loss: they are its record."""
@@ -2512,7 +2555,7 @@ class Session:
             caller = next((f for f in reversed(self.local.stack) if f.recorded and not f.skipped and f.deferred is None), None)
             if caller is not None:
                 frame.parent, frame.parent_call = caller.path, caller.call
-        if any(word in module._modules for word in WRAPPER_WORDS):
+        if wraps(module):
             frame.deferred = [(slot, tensor, tensor.detach().clone()) for slot, tensor in inputs]
         else:
             self.open_call(frame, [(slot, tensor, tensor) for slot, tensor in inputs])
@@ -2559,11 +2602,12 @@ class Session:
             return
         if is_compiled(frame.module):
             self.compiled_call(frame)
-        if frame.skipped:
-            return
         if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
             self.open_deferred(frame)
-        for slot, tensor in named_slots(output):
+        outputs = named_slots(output)
+        recorded = self.own_outputs(frame, outputs) if frame.skipped else outputs
+        self.hand_on(frame, outputs)
+        for slot, tensor in recorded:
             if frame.recompute:
                 self.put(tensor, "backward", "output", frame.path, call=frame.call, slot=slot, recompute=True)
                 if frame.original is None or not frame.original.hooked:
@@ -2572,8 +2616,28 @@ class Session:
             maybe_loss = tensor.numel() == 1 and tensor.requires_grad and tensor.is_floating_point()
             self.put(tensor, "forward", "output", frame.path, call=frame.call, slot=slot, held=maybe_loss, **self.spread_as(frame, tensor))
             self.flow.produce(tensor, (frame.path, frame.call, slot))
-            if self.hook_output(tensor, frame, slot):
+            if self.hook_output(tensor, frame, slot) and frame.original is not None:
                 frame.original.hooked = True
+
+    def hand_on(self, frame, outputs):
+        """Tell a wrapper what its module has returned. PyTorch's own return the same; one written by hand may scale, cast or add."""
+        wrapper = self.local.stack[-2] if len(self.local.stack) > 1 else None
+        if wrapper is None or not wrapper.skipped or normalised(wrapper.path) != normalised(frame.path):
+            return
+        wrapper.call, wrapper.port = frame.call, frame.port
+        if not wraps_for_torch(wrapper.module):
+            wrapper.inner = [(slot, tensor.detach().clone()) for slot, tensor in outputs]
+
+    @staticmethod
+    def own_outputs(frame, outputs):
+        """What of a wrapper's outputs is recorded: nothing if its module has returned the same."""
+        same = frame.inner is None or len(frame.inner) == len(outputs) and all(
+            slot == known and same_bits(tensor, value) for (slot, tensor), (known, value) in zip(outputs, frame.inner))
+        frame.inner = None
+        if same:
+            return []
+        frame.port = join(OUTER, frame.port)
+        return [(join(frame.port, slot), tensor) for slot, tensor in outputs]
 
     def compiled_call(self, frame):
         """Count what the call of a compiled module hides: the modules inside that were not seen. With the compiler switched off all are, and
@@ -2626,7 +2690,7 @@ class Session:
             return None
         frame = Frame(module, self.names.path_of(module, parent), recorded=True)
         frame.recompute, frame.graded, frame.source = True, torch.is_grad_enabled(), self.sources.caller()
-        if any(word in module._modules for word in WRAPPER_WORDS):
+        if wraps(module):
             frame.skipped = True
             return self.push(frame)
         inputs = call_slots(args, kwargs)
@@ -3802,10 +3866,10 @@ class Sketch:
         return "<sketch of %s: %d elements of shape %s>" % (tensor_name(self.record), self.record["sketch"]["samples"], self.shape)
 
 
-def tensor_name(record, unwrapped=False):
-    """`phase/kind/name[#call][:slot]`, in a micro-step other than the first `mN/...`; `unwrapped`: without the names of wrappers such as DDP."""
-    path = join(record["module"], record.get("param") or "")
-    name = "%s/%s/%s" % (record["phase"], record["kind"], normalised(path) if unwrapped else path)
+def tensor_name(record, spelling=0):
+    """`phase/kind/name[#call][:slot]`, in a micro-step other than the first `mN/...`; `spelling`: which of spellings()."""
+    path = spellings(join(record["module"], record.get("param") or ""))[spelling]
+    name = "%s/%s/%s" % (record["phase"], record["kind"], path)
     name += "#%d" % record["call"] if record.get("call") else ""
     name += ":" + record["slot"] if record.get("slot") else ""
     name += "!recompute" if record.get("recompute") else ""
@@ -3892,8 +3956,8 @@ class Bundle:
         records = [record for record in self.records[self.only_rank(rank)] if record["step"] == step]
         if not records:
             raise KeyError("step %s was not recorded; steps: %s" % (step, ", ".join(map(str, self.steps))))
-        for unwrapped in (False, True):
-            full = [(tensor_name(record, unwrapped), record) for record in records]
+        for spelling in range(4):
+            full = [(tensor_name(record, spelling), record) for record in records]
             found = [item for item in full if item[0] == name] or [item for item in full if item[0].endswith("/" + name)]
             if found:
                 break

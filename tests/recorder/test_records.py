@@ -940,6 +940,123 @@ class Names(RecorderTest):
         self.assertEqual([r["module"] for r in rank.records(phase="backward", kind="grad_output")][0], "module")
         self.assertEqual(rank.records(module="", kind="output"), [])
 
+    def test_wrapper_that_changes_what_it_hands_on(self):
+        class Twice(nn.Module):
+            def __init__(self, module, change):
+                super().__init__()
+                self.module, self.change = module, change
+
+            def forward(self, x):
+                return self.change(self.module(x))
+
+        def scaled_in_place(y):
+            with torch.no_grad():
+                return y.mul_(2)
+
+        x = torch.ones(2, 4)
+        changes = {"scaled": lambda y: y * 2, "in place": scaled_in_place, "cast": lambda y: y.double(), "two": lambda y: (y + 1, y)}
+        for name, change in changes.items():
+            with self.subTest(name):
+                self.out = os.path.join(self.folder, name)
+                net = nn.Sequential(Twice(nn.Linear(4, 4), change), nn.Flatten())
+                if name == "two":
+                    net[1].forward = lambda pair: pair[0]
+
+                def train(_):
+                    net(x).sum().backward()
+                rank = self.record(train)
+                inner = F.linear(x, net[0].module.weight, net[0].module.bias).detach()
+                self.assertSame(rank.value(module="0.module", kind="output"), inner)
+                slots = ["outer.0", "outer.1"] if name == "two" else ["outer"]
+                self.assertEqual([r["slot"] for r in rank.records(module="0", kind="output")], slots)
+                expected = change(inner.clone())
+                self.assertSame(rank.value(module="0", kind="output", slot=slots[0]), expected[0] if name == "two" else expected)
+                self.assertSame(rank.value(module="0", kind="grad_output", slot=slots[0]), torch.ones(2, 4, dtype=rank.value(module="0", kind="output", slot=slots[0]).dtype))
+                self.assertIn("0:%s !> 1" % slots[0] + (":0.0" if name == "two" else ""), rank.edges())
+                self.assertEqual([c["module"] for c in rank.lines_of("call")], ["", "0.module", "1"])
+
+    def test_wrappers_of_wrappers(self):
+        class Wrapper(nn.Module):
+            def __init__(self, module, change):
+                super().__init__()
+                self.module, self.change = module, change
+
+            def forward(self, x):
+                return self.change(self.module(x))
+
+        def same(y):
+            return y
+
+        def twice(y):
+            return y * 2
+
+        for changes, expected in (((same, same), {}), ((twice, same), {"": "outer"}), ((same, twice), {"module": "outer"}),
+                                  ((twice, twice), {"module": "outer", "": "outer.outer"})):
+            self.out = os.path.join(self.folder, "-".join(change.__name__ for change in changes))
+            rank = self.record(lambda _: Wrapper(Wrapper(nn.Linear(4, 4), changes[1]), changes[0])(torch.ones(2, 4)).sum().backward())
+            outputs = {r["module"]: r.get("slot", "") for r in rank.records(phase="forward", kind="output") if r["module"] != "loss"}
+            self.assertEqual(outputs, dict(expected, **{"module.module": ""}))
+
+    def test_child_that_is_called_as_a_wrappers(self):
+        for word in ("module", "_orig_mod"):
+            with self.subTest(word):
+                class Norm(nn.Module):
+                    def __init__(self, child):
+                        super().__init__()
+                        setattr(self, word, child)
+                        self.register_buffer("running_mean", torch.ones(4))
+
+                    def forward(self, x):
+                        return getattr(self, word)(x) - self.running_mean
+
+                class Scaled(nn.Module):
+                    def __init__(self, child):
+                        super().__init__()
+                        setattr(self, word, child)
+                        self.weight = nn.Parameter(torch.full((4,), 2.0))
+                        self.again = nn.Linear(4, 4)
+
+                    def forward(self, x):
+                        return self.again(getattr(self, word)(x) * self.weight)
+
+                self.out = os.path.join(self.folder, word)
+                norm, scaled = Norm(nn.BatchNorm1d(4)), Scaled(nn.Linear(4, 4))
+                scaled.again.weight = getattr(scaled, word).weight
+                net = nn.Sequential(norm, scaled)
+                optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+                def train(recorder):
+                    recorder.placement("1.%s.*" % word, axis="tp", type="replicate")
+                    net(torch.arange(12.).reshape(3, 4)).sum().backward()
+                    optimizer.step()
+                rank = self.record(train)
+                child = "(%s)" % word
+                self.assertEqual([line["path"] for line in rank.lines_of("module")], ["", "0", "0." + child, "1", "1." + child, "1.again"])
+                self.assertEqual([c["module"] for c in rank.lines_of("call")], ["", "0", "0." + child, "1", "1." + child, "1.again"])
+                self.assertEqual([c["parent"] for c in rank.lines_of("call")], [None, "", "0", "", "1", "1"])
+                self.assertSame(rank.value(module="0", param="running_mean", phase="start"), torch.ones(4))
+                self.assertSame(rank.value(module="0." + child, param="running_mean", phase="start"), torch.zeros(4))
+                self.assertSame(rank.value(module="1", param="weight", phase="start"), torch.full((4,), 2.0))
+                self.assertIn("placement", rank.record(module="1." + child, param="weight", phase="start"))
+                for path in ("0", "0." + child, "1", "1." + child):
+                    self.assertEqual(len(rank.records(module=path, kind="output")), 1, path)
+                    self.assertEqual(len(rank.records(module=path, kind="grad_output")), 1, path)
+                self.assertIn("0 !> 1." + child, rank.edges())
+                self.assertEqual(rank.lines_of("tie")[0]["names"], ["1.%s.weight" % child, "1.again.weight"])
+                self.assertEqual(len({recorder.normalised(recorder.join(r["module"], r["param"])) for r in rank.records(phase="start")}),
+                                 len(rank.records(phase="start")))
+                bundle = recorder.open(self.out)
+                for spelling in (child, word):
+                    self.assertSame(bundle[0, "start/param/1.%s.weight" % spelling], rank.value(module="1." + child, param="weight", phase="start"))
+                self.out += "-selected"
+                selected = self.record(train, modules=r"^1\.%s$" % word, write=["1.%s.*=sketch" % word])
+                self.assertEqual({(r["module"], r.get("detail")) for r in selected.records(phase="start")}, {("1." + child, "sketch")})
+
+    def test_wrappers_of_pytorch_have_things_of_their_own(self):
+        averaged = torch.optim.swa_utils.AveragedModel(Net())     # it has a buffer beside its module
+        rank = self.record(lambda _: averaged(torch.ones(2, 4)).sum().backward())
+        self.assertEqual([c["module"] for c in rank.lines_of("call")], ["module", "module.fc1", "module.relu", "module.fc2"])
+
     def test_wrapper_whose_module_is_not_called(self):
         class Wrapper(nn.Module):
             def __init__(self):
