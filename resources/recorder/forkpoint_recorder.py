@@ -83,7 +83,8 @@ MAX_TRIGGERS = 8               # how often the flight recorder writes
 BAND_VALUES, BAND_WIDTH = 20, 10
 MAX_WALK = 5000                # autograd nodes visited to find the producers of one tensor
 PARALLEL_BYTES = 1 << 20       # from here on a tensor is written and hashed at the same time
-MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors
+MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors; an object of another class counts for two
+MAX_INSIDE = 1024              # values looked at in one such object
 
 torch = None                   # set by install(): this file is read before the script imports PyTorch
 
@@ -524,12 +525,24 @@ def utc_now():
 # ------------------------------------------------------------------------------------------------ tensors
 
 
-def tensors_in(value, slot="", depth=0):
-    """(slot, tensor) of every tensor in nested tuples, lists, dictionaries and dataclasses; slots are joined by dots."""
+def attributes_of(value):
+    """What an object of any class has in its __dict__; {} of those that stand for code, a model, or data that is not this value's."""
+    if isinstance(value, (torch.nn.Module, torch.optim.Optimizer, torch.utils.data.Dataset, torch.utils.data.DataLoader, torch.Generator, torch.device,
+                          type, types.FunctionType, types.ModuleType)):
+        return {}
+    try:
+        return dict(vars(value))
+    except TypeError:                                             # it has none
+        return {}
+
+
+def tensors_in(value, slot="", depth=0, objects=True, inside=None):
+    """(slot, tensor) of every tensor in nested tuples, lists, dictionaries, dataclasses and, with `objects`, attributes of other objects; slots
+    are joined by dots. `inside`: what was seen of such an object, by id: objects may point at each other, or have one tensor by several names."""
     if isinstance(value, torch.Tensor):
         yield slot, value
         return
-    if depth == MAX_NESTING or value is None or isinstance(value, (str, bytes, int, float)):
+    if depth >= MAX_NESTING or value is None or isinstance(value, (str, bytes, int, float)):
         return
     if isinstance(value, collections.abc.Mapping):
         items = value.items()
@@ -539,23 +552,61 @@ def tensors_in(value, slot="", depth=0):
         items = enumerate(value)
     elif hasattr(value, "__dataclass_fields__"):
         items = ((name, getattr(value, name, None)) for name in value.__dataclass_fields__)
-    else:
+    elif not objects:
         return
+    else:
+        items = attributes_of(value).items()
+        inside, depth = {id(value): value} if inside is None else inside, depth + 1
     for name, item in items:
-        yield from tensors_in(item, "%s.%s" % (slot, name) if slot else str(name), depth + 1)
+        if inside is not None:
+            if id(item) in inside:
+                continue
+            if len(inside) == MAX_INSIDE:
+                return
+            inside[id(item)] = item
+        yield from tensors_in(item, "%s.%s" % (slot, name) if slot else str(name), depth + 1, objects, inside)
+
+
+def class_without_tensors(value, depth=0):
+    """Name of the class that hides the tensors of a value in which tensors_in() finds none; None if it can have none, as numbers and texts."""
+    if value is None or isinstance(value, (str, bytes, int, float, complex, torch.dtype, torch.device)) or depth == MAX_NESTING:
+        return None
+    if isinstance(value, (collections.abc.Mapping, list, tuple)):
+        items = list(value.values()) if isinstance(value, collections.abc.Mapping) else value
+        return next(filter(None, (class_without_tensors(item, depth + 1) for item in items)), None)
+    return "%s.%s" % (type(value).__module__, type(value).__qualname__)
 
 
 def named_slots(value):
     """As tensors_in, with the slot "" where there is one tensor only."""
-    found = list(tensors_in(value))
+    return alone_unnamed(list(tensors_in(value)))
+
+
+def alone_unnamed(found):
     return [("", found[0][1])] if len(found) == 1 else found
 
 
-def call_slots(args, kwargs):
+def call_slots(args, kwargs, objects=True):
     """Slots of a call's tensors: positions, and keywords by name."""
-    found = list(tensors_in(args))
-    found += list(tensors_in(kwargs)) if kwargs else []
-    return [("", found[0][1])] if len(found) == 1 else found
+    found = list(tensors_in(args, objects=objects))
+    return alone_unnamed(found + (list(tensors_in(kwargs, objects=objects)) if kwargs else []))
+
+
+def given_in_objects(args, kwargs):
+    """{id: (weak reference, version)} of the tensors that a call is given within objects."""
+    plain = {id(tensor) for _, tensor in call_slots(args, kwargs, objects=False)}
+    return {id(tensor): (weakref.ref(tensor), version_of(tensor)) for _, tensor in call_slots(args, kwargs) if id(tensor) not in plain}
+
+
+def returned_slots(value, given):
+    """As named_slots(), of what a call returns. Of an object that it was `given` and hands on (a cache, a graph that every layer changes) what is
+    new in it: else each layer would have those of all before it."""
+    if not given:
+        return named_slots(value)
+    plain = {id(tensor) for _, tensor in tensors_in(value, objects=False)}
+    found = [(slot, tensor, given.get(id(tensor))) for slot, tensor in tensors_in(value)]
+    return alone_unnamed([(slot, tensor) for slot, tensor, known in found
+                          if id(tensor) in plain or known is None or known[0]() is not tensor or known[1] != version_of(tensor)])
 
 
 def local_of(tensor):
@@ -1651,13 +1702,14 @@ class Frame:
     """A module call that is running."""
 
     __slots__ = ("module", "path", "call", "recorded", "recompute", "parent", "parent_call", "deferred", "skipped", "graded", "original",
-                 "training", "source", "spread", "inner", "port")
+                 "training", "source", "spread", "inner", "port", "given")
 
     def __init__(self, module, path=None, recorded=False):
         self.module, self.path, self.recorded = module, path, recorded
         self.call = 0
         self.recompute = self.skipped = False
         self.parent = self.parent_call = self.deferred = self.original = self.source = self.spread = None
+        self.given = None                                         # given_in_objects()
         self.inner, self.port = None, ""                          # of a wrapper: what its module returned, and the slot of its own outputs
         self.graded = True                                        # autograd was on
         self.training = getattr(module, "training", True)
@@ -1849,6 +1901,12 @@ class Session:
 
     def miss(self, what, why):
         self.missed[what, why] += 1
+
+    def miss_value(self, what, value):
+        """A value without a tensor: say so once for its class."""
+        name = class_without_tensors(value)
+        if name is not None:
+            self.missed[what, "no tensor is found in a value of the class %s" % name] = 1
 
     def give_up(self, why):
         self.dead = True
@@ -2372,6 +2430,8 @@ class Session:
             dropped = self.batches.fetched(loader, tensors, ids)
             if dropped:
                 self.miss("batch", dropped)
+        else:
+            self.miss_value("batch", batch)
 
     def put_batches(self, taken):
         if not self.recording:
@@ -2424,11 +2484,13 @@ class Session:
             self.put_batches(self.batches.consumed_by([tensor for _, tensor in inputs]))
         if not self.recording:
             return self.push(Frame(module))
-        return self.call(module, inputs, None)
+        return self.call(module, inputs, None, given_in_objects(args, kwargs))
 
     @guarded
     def nested_call(self, module, args, kwargs):
-        return self.call(module, call_slots(args, kwargs), self.local.stack[-1])
+        """Objects are looked into where they come from outside. Layers hand them on (a cache), and depend on little of what is in them."""
+        parent = self.local.stack[-1]
+        return self.call(module, call_slots(args, kwargs, objects=parent.deferred is not None), parent, given_in_objects(args, kwargs))
 
     def push(self, frame):
         self.local.stack.append(frame)
@@ -2541,9 +2603,10 @@ class Session:
                 if buffer is not None and paths:
                     self.put(buffer, phase, "buffer", paths[0], micro=False, param=name)
 
-    def call(self, module, inputs, parent):
+    def call(self, module, inputs, parent, given):
         path = self.names.path_of(module, parent)
         frame = Frame(module, path, recorded=True)
+        frame.given = given
         frame.graded, frame.source = torch.is_grad_enabled(), self.sources.caller()
         if parent is not None:
             if parent.graded and not frame.graded:
@@ -2604,7 +2667,9 @@ class Session:
             self.compiled_call(frame)
         if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
             self.open_deferred(frame)
-        outputs = named_slots(output)
+        outputs = returned_slots(output, frame.given)
+        if not outputs and not frame.given:
+            self.miss_value("module outputs", output)
         recorded = self.own_outputs(frame, outputs) if frame.skipped else outputs
         self.hand_on(frame, outputs)
         for slot, tensor in recorded:
@@ -2690,10 +2755,11 @@ class Session:
             return None
         frame = Frame(module, self.names.path_of(module, parent), recorded=True)
         frame.recompute, frame.graded, frame.source = True, torch.is_grad_enabled(), self.sources.caller()
+        frame.given = given_in_objects(args, kwargs)
         if wraps(module):
             frame.skipped = True
             return self.push(frame)
-        inputs = call_slots(args, kwargs)
+        inputs = call_slots(args, kwargs, objects=False)
         frame.original = original = self.original_of(frame.path, parent, [tensor for _, tensor in inputs])
         if original is not None:
             original.recomputed = True

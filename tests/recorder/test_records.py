@@ -158,6 +158,95 @@ class Truth(RecorderTest):
         self.assertEqual([r["slot"] for r in rank.records(module="", kind="output")], ["logits", "cache.0", "cache.1.x"])
         self.assertNotIn("slot", rank.record(module="fc", kind="input"))
 
+    def test_objects_of_any_class(self):
+        class Sample:
+            def __init__(self, x, y=None):
+                self.x, self.y, self.name, self.owner = x, y, "a", self
+                self.same, self.model, self.nested = x, nn.Linear(2, 2), {"deep": [Parts(torch.ones(3))]}
+
+            @property
+            def never(self):
+                raise AssertionError("a property was called")
+
+        class Parts:
+            def __init__(self, z):
+                self.z = z
+
+        class Policy(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(4, 3)
+
+            def forward(self, sample):
+                return torch.distributions.Categorical(logits=self.fc(sample.x))
+
+        net, rows = Policy(), data()
+
+        def train(_):
+            for sample in DataLoader(rows, batch_size=4, collate_fn=lambda rows: Sample(*map(torch.stack, zip(*rows)))):
+                net(sample).log_prob(torch.zeros(4)).sum().backward()
+
+        rank, x = self.record(train), rows.tensors[0]
+        self.assertEqual([r["slot"] for r in rank.records(kind="batch", micro=0)], ["x", "y", "nested.deep.0.z"])
+        self.assertSame(rank.value(kind="batch", micro=0, slot="x"), x[:4])
+        self.assertEqual([r["slot"] for r in rank.records(kind="input", module="", micro=0)], ["0.x", "0.y", "0.nested.deep.0.z"])
+        logits = net.fc(x[:4]).detach()
+        self.assertSame(rank.value(kind="output", module="", micro=0), logits - logits.logsumexp(-1, keepdim=True))
+        self.assertEqual(rank.record(kind="grad_output", module="", micro=0)["shape"], [4, 3])
+        self.assertIn("root -> loss", rank.edges())
+
+    def test_objects_that_go_from_layer_to_layer(self):
+        class Graph:
+            def __init__(self, x):
+                self.x, self.edges, self.seen = x, torch.arange(3), []
+
+        class Layer(nn.Linear):
+            def forward(self, graph):
+                graph.x = super().forward(graph.x)
+                graph.seen.append(graph.x)
+                return graph
+
+        class Replicated(nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+
+            def forward(self, graph):
+                return self.module(graph)
+
+        net = Replicated(nn.Sequential(Layer(4, 4), Layer(4, 4)))
+        rank = self.record(lambda _: net(Graph(torch.ones(2, 4))).x.sum().backward())
+        self.assertEqual([r["slot"] for r in rank.records(kind="input")], ["0.x", "0.edges"])
+        outputs = [(r["module"], r.get("slot", "")) for r in rank.records(kind="output") if r["module"] != "loss"]
+        self.assertEqual(outputs, [("module.0", ""), ("module.1", ""), ("module", "x"), ("module", "seen.0")])
+
+    def test_classes_in_which_no_tensor_is_found(self):
+        class Slots:
+            __slots__ = ("x",)
+
+            def __init__(self, x):
+                self.x = x
+
+        class Many(nn.Module):
+            def __init__(self, returned):
+                super().__init__()
+                self.fc, self.returned = nn.Linear(4, 4), returned
+
+            def forward(self, x):
+                self.fc(x).sum().backward()
+                return self.returned
+
+        net = Many(None)
+
+        def train(_):
+            for net.returned in (None, (1, "a", True), [Slots(torch.ones(1))], Slots(2), torch.float32, {}):
+                for batch in DataLoader(data(4), batch_size=2, collate_fn=lambda rows: Slots(rows)):
+                    net(torch.ones(2, 4))
+
+        rank = self.record(train)
+        missed = [(m["what"], m["why"].rpartition(" ")[2].rpartition(".")[2], m["count"]) for m in rank.info["coverage"]["not_observed"]]
+        self.assertEqual(sorted(missed), [("batch", "Slots", 1), ("module outputs", "Slots", 1)])
+
     def test_equal_bytes_are_stored_once(self):
         net, x = Net(), torch.ones(2, 4)
 
