@@ -1734,6 +1734,41 @@ class KnownOptimizer:
         self.made, self.stepped = made, 0                         # in steps of all optimizers
 
 
+class HandUpdates:
+    """Sees that a script which uses no torch.optim has updated parameters: they change between the beginning of a backward and the next forward.
+
+    By their version counters; and by the bits of a few small ones, because a change of `.data` counts no version.
+    """
+
+    CHECKED = 8
+
+    def __init__(self):
+        self.modules = {}                                         # id -> weak reference of a module that was called in training
+        self.before = []                                          # (weak reference, version, shape, checksum or None)
+
+    def forward_begins(self, module):
+        """What changes from here on is a forward's doing, which may clamp its weights."""
+        self.modules[id(module)], self.before = weakref.ref(module), []
+
+    def backward_begins(self):
+        self.modules = {key: ref for key, ref in self.modules.items() if ref() is not None}
+        tensors = {id(p): p for ref in self.modules.values() for p in ref().parameters()
+                   if p.requires_grad and not torch.nn.parameter.is_lazy(p)}
+        small = sorted(tensors, key=lambda key: tensors[key].numel())[:self.CHECKED]
+        self.before = [(weakref.ref(p), version_of(p), p.shape, checksum_of(local_of(p)) if key in small else None) for key, p in tensors.items()]
+
+    def happened(self):
+        """True once after an update."""
+        for ref, version, shape, checksum in self.before:
+            tensor = ref()
+            if tensor is None or tensor.shape != shape:           # FSDP puts other pieces into its parameters
+                continue
+            if version_of(tensor) != version or checksum is not None and checksum_of(local_of(tensor)) != checksum:
+                self.before = []
+                return True
+        return False
+
+
 class Local(threading.local):
     """State of one thread: autograd runs backward on threads of its own for each device."""
 
@@ -1817,7 +1852,8 @@ class Session:
     """The state of one recorded process: which step and micro-step it is in, and what of it is written.
 
     A micro-step ends when the outermost backward returns; the next one begins with a batch, a training forward or a backward. A step ends at the
-    first of these after an optimizer step, so that several optimizers in a row share it. Calls of modules without parameters (metrics) begin
+    first of these after an optimizer step, so that several optimizers in a row share it; in a script without torch.optim, at the first after
+    parameters have changed. Calls of modules without parameters (metrics) begin
     neither: they belong to what was. A process becomes a rank, with a folder, at its first training forward or backward.
     """
 
@@ -1851,6 +1887,7 @@ class Session:
         self.step, self.micro, self.micro_done = 0, 0, False
         self.manual = False                                       # the script numbers its steps itself: rec.step(n)
         self.updated = False                                      # the optimizer has stepped, so the step ends at the next event
+        self.hand = HandUpdates()
         self.in_backward = self.in_grad = 0
         self.optimizer_steps = 0                                  # counts, to see whether a GradScaler skipped one
 
@@ -1924,6 +1961,23 @@ class Session:
             self.clear_micro()
             self.batches.next_micro()
 
+    def look_for_hand_update(self):
+        if self.optimizer_steps or self.updated or self.local.optimizers or self.capturing() or not self.hand.happened():
+            return
+        self.updated = True
+        if self.recording:
+            self.release_held()
+            for root in [root.ref() for root in self.names.roots if root.ref() is not None]:
+                self.put_parameters(root, "optimizer")
+                self.put_buffers(root, "optimizer")
+
+    def iterations_in_one_step(self):
+        """How many iterations count as step 0 because nothing says where a step ends; 0 if that is known."""
+        if self.step or self.updated or self.optimizer_steps or self.manual or self.in_chunk:
+            return 0
+        iterations = self.micro + self.micro_done
+        return iterations if iterations > 1 else 0
+
     def begin_step(self, number):
         self.release_held()
         self.step, self.micro, self.micro_done = number, 0, False
@@ -1975,7 +2029,10 @@ class Session:
         for step in seen:
             parts = ["%s/%s %s" % (phase, kind, readable_size(size)) for (number, phase, kind), size in self.writer.bytes.items() if number == step]
             lines.append("  step %d: %s (%s)" % (step, readable_size(by_step[step]), ", ".join(parts)))
-        if any(end >= UNBOUNDED for _, end in ranges):
+        if self.iterations_in_one_step():
+            lines.append("  No optimizer was seen: all %d iterations of the script count as one step, whatever --steps says"
+                         % self.iterations_in_one_step())
+        elif any(end >= UNBOUNDED for _, end in ranges):
             lines.append("  --steps %s has no end: each further step takes as much as the last one above" % self.selection.steps)
         elif seen:
             lines.append("  --steps %s, %d step%s: about %s on this rank"
@@ -2117,6 +2174,9 @@ class Session:
         stopped = self.dead
         try:
             if not stopped:
+                self.look_for_hand_update()
+                if self.iterations_in_one_step():
+                    self.miss("where steps end", "no optimizer of torch.optim has stepped, and no parameter was seen to change")
                 self.release_held()
                 if self.error:
                     self.pull_trigger("the script ended with an exception")
@@ -2152,6 +2212,8 @@ class Session:
             kinds = collections.Counter("%s of %s" % (after, what.rpartition("/")[0]) for what, (_, after) in self.budget.dropped.items())
             parts.append("to stay within --budget, only the %s: names in rank.json"
                          % ", ".join("%s (%d names)" % item for item in sorted(kinds.items())))
+        if self.iterations_in_one_step():
+            parts.append("no optimizer was seen: all %d iterations count as one step" % self.iterations_in_one_step())
         missing = self.calls_run - self.calls_recorded
         if missing:
             parts.append("%d of %d module calls were not seen whole" % (missing, self.calls_run))
@@ -2422,6 +2484,7 @@ class Session:
 
     @guarded
     def batch_fetched(self, loader, batch, ids):
+        self.look_for_hand_update()
         self.advance()
         if self.selection.over(self.step) or self.capturing():
             return
@@ -2474,7 +2537,9 @@ class Session:
             self.batches.evaluated([tensor for _, tensor in inputs])
             return self.push(Frame(module))
         if next(module.parameters(), None) is not None:
+            self.look_for_hand_update()
             self.advance()
+            self.hand.forward_begins(module)
         self.become_rank()
         if self.dead:
             return None
@@ -2880,6 +2945,8 @@ class Session:
         self.become_rank()
         if self.dead or self.capturing():
             return
+        if not self.optimizer_steps:
+            self.hand.backward_begins()
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         gradients = [gradients] if isinstance(gradients, torch.Tensor) else gradients
         if gradients is not None:

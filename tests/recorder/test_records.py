@@ -538,6 +538,79 @@ class Steps(RecorderTest):
         self.assertEqual(len(rank.lines_of("backward")), 1)
         self.assertIn("gradients taken by torch.autograd.grad", [m["what"] for m in rank.info["coverage"]["not_observed"]])
 
+    def test_updates_by_hand(self):
+        def in_place(p):
+            with torch.no_grad():
+                p -= 0.1 * p.grad
+
+        def by_data(p):
+            p.data.add_(p.grad, alpha=-0.1)
+
+        def data_anew(p):
+            p.data = p.data - 0.1 * p.grad
+
+        del self.optimizer
+        for update in (in_place, by_data, data_anew):
+            with self.subTest(update.__name__):
+                self.out = os.path.join(self.folder, update.__name__)
+                net, states = Net(), []
+
+                def train(_):
+                    for _ in range(2):
+                        for x, y in self.loader:
+                            states.append({name: p.detach().clone() for name, p in net.named_parameters()})
+                            for part in (slice(0, 1), slice(1, 2)):   # accumulation
+                                F.mse_loss(net(x[part]), y[part]).backward()
+                            for p in net.parameters():
+                                update(p)
+                                p.grad = None
+                    states.append({name: p.detach().clone() for name, p in net.named_parameters()})
+
+                rank = self.record(train, steps="0:2,4,7")
+                self.assertEqual(sorted({(r["step"], r["micro"]) for r in rank.records(phase="forward")}), [(s, m) for s in (0, 1, 4, 7) for m in (0, 1)])
+                for step in (0, 1, 4, 7):
+                    for name, value in states[step].items():
+                        module, _, param = name.rpartition(".")
+                        self.assertSame(rank.value(step=step, phase="start", module=module, param=param), value)
+                        self.assertSame(rank.value(step=step, phase="optimizer", module=module, param=param), states[step + 1][name])
+                self.assertEqual([r["sample_ids"] for r in rank.records(kind="batch", slot="0", micro=0)], [[0, 1], [2, 3], [0, 1], [6, 7]])
+                self.assertEqual([s["step"] for s in rank.scalars if s["name"] == "loss"], [s for s in range(8) for _ in (0, 1)])
+                self.assertEqual(rank.info["coverage"]["not_observed"], [])
+
+    def test_accumulation_before_the_first_optimizer_step(self):
+        """Neither weights that are changed in forward nor those of another model make a step."""
+        class Clamped(nn.Linear):
+            def forward(self, x):
+                with torch.no_grad():
+                    self.weight.clamp_(-1, 1)
+                return super().forward(x)
+
+        net, teacher = Clamped(4, 4), nn.Linear(4, 4).requires_grad_(False)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def train(_):
+            for number in range(6):
+                F.mse_loss(net(torch.ones(2, 4)), teacher(torch.ones(2, 4))).backward()
+                teacher.weight.mul_(0.9)
+                if number % 3 == 2:
+                    optimizer.step()
+
+        rank = self.record(train)
+        self.assertEqual(sorted({(r["step"], r["micro"]) for r in rank.records(phase="forward")}), [(s, m) for s in (0, 1) for m in (0, 1, 2)])
+        self.assertEqual(rank.counts(step=0, phase="optimizer"), {"optimizer/param": 2})
+
+    def test_where_steps_end_is_not_seen(self):
+        weight = torch.ones(4, 4, requires_grad=True)
+
+        def train(_):
+            for x, y in self.loader:
+                F.mse_loss(x @ weight, y).backward()
+                with torch.no_grad():
+                    weight.sub_(weight.grad)
+
+        rank = self.record(train)
+        self.assertEqual([m["what"] for m in rank.info["coverage"]["not_observed"]], ["where steps end"])
+
     def test_training_without_modules(self):
         weight = torch.ones(4, 4, requires_grad=True)
         optimizer = torch.optim.SGD([weight], lr=0.1)
