@@ -1215,6 +1215,21 @@ class Sources:
         return None
 
 
+def being_built():
+    """Whether the constructor of a module runs, or PyTorch's parametrization of a weight: the modules that they call are tried out, and no part of a
+    training that has begun."""
+    parametrize = getattr(sys.modules.get("torch.nn.utils.parametrize"), "__file__", None)
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == parametrize:
+            return True
+        if code.co_name == "__init__" and code.co_argcount and isinstance(frame.f_locals.get(code.co_varnames[0]), torch.nn.Module):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def join(path, name):
     return "%s.%s" % (path, name) if path and name else path or name
 
@@ -1306,6 +1321,7 @@ class Names:
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
         self.optimized = set()                                    # ids of all parameters that an optimizer has
+        self.settled = False                                      # a backward has begun: names stay
         self.flat = False                                         # FSDP1 was seen: parameters are flat pieces
         self.spread = False                                       # parameters are DTensors (FSDP2, tensor parallel)
         self.ddp = []                                             # weak references of the DistributedDataParallel modules found
@@ -1340,10 +1356,25 @@ class Names:
         for root in self.roots:
             if root.kind == kind and (root.ref() is None or root.variable == variable and root.used_in != step):
                 return self.replace(root, module)
+        if not self.settled:
+            self.forget_inside(module)
         root = Root(module, self.root_name(module, variable), variable)
         self.roots.append(root)
         self.walk(module, root.name, root)
         return root
+
+    def forget_inside(self, module):
+        """Before the first backward, a root that turns out to be a part of `module` was only tried out: its names are not kept."""
+        parts = list(module.modules())
+        inside = [root for root in self.roots if any(root.ref() is part for part in parts)]
+        self.roots = [root for root in self.roots if root not in inside]
+        for part in [part for root in inside for part in root.ref().modules()]:
+            self.described -= set(self.paths(part) or ())
+            self.modules.pop(id(part), None)
+            for tensor in part._parameters.values():
+                known = self.parameters.pop(id(tensor), None)
+                if known is not None and known.hook is not None:
+                    known.hook.remove()
 
     def replace(self, root, module):
         root.ref, root.started_in = weakref.ref(module), None
@@ -2531,6 +2562,8 @@ class Session:
         if self.capturing():
             self.miss("module calls", "a CUDA graph was being captured")
             return self.push(Frame(module))
+        if self.names.paths(module) is None and being_built():
+            return self.push(Frame(module))
         inputs = call_slots(args, kwargs)
         if not torch.is_grad_enabled() and not module.training:
             self.evaluations += 1
@@ -2945,6 +2978,7 @@ class Session:
         self.become_rank()
         if self.dead or self.capturing():
             return
+        self.names.settled = True
         if not self.optimizer_steps:
             self.hand.backward_begins()
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)

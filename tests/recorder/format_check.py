@@ -190,15 +190,17 @@ class Check:
 
     def graph(self, folder, orders):
         modules, calls, backwards, edges, ties = {}, {}, [], [], []
-        self.operators = set()
+        self.operators, described = set(), collections.Counter()
         last = -1
         for where, line in self.lines(folder + "/graph.jsonl"):
             kind = line.pop("type", None)
             if kind == "module":
                 self.keys(where, line, {"path": str, "class": str, "parameters": list, "buffers": list}, {"wrapper": str})
-                if line.get("path") in modules:
-                    self.wrong(where, "module %s twice" % line["path"])
-                modules[line.get("path")] = line
+                described[line.get("path")] += 1                  # once more if the model was first met by a part of it
+                if described[line.get("path")] > 2:
+                    self.wrong(where, "module %s again" % line["path"])
+                earlier = modules.get(line.get("path"), {"parameters": [], "buffers": []})
+                modules[line.get("path")] = dict(line, **{key: line.get(key, []) + earlier[key] for key in ("parameters", "buffers")})
             elif kind in ("call", "backward"):
                 if kind == "call":
                     self.keys(where, line, {"step": int, "micro": int, "module": str, "call": int, "order": int, "parent": (str, type(None)),

@@ -1068,6 +1068,63 @@ class Names(RecorderTest):
         self.assertEqual({r["module"] for r in rank.records(kind="param")}, {"net.fc1", "net.fc2"})
         self.assertEqual(self.roots(rank), ["net"])
 
+    def test_modules_called_while_the_model_is_built(self):
+        class Symmetric(nn.Module):
+            def forward(self, w):
+                return w.triu() + w.triu(1).T
+
+        class Features(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Linear(4, 3)
+                with torch.no_grad():
+                    self.size = self.conv(torch.zeros(1, 4)).shape[1]
+
+            def forward(self, x):
+                return self.conv(x)
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.features = Features()
+                self.head = nn.Linear(self.features.size, self.features.size)
+                nn.utils.parametrize.register_parametrization(self.head, "weight", Symmetric())
+                nn.utils.parametrize.register_parametrization(self.head, "weight", Symmetric())
+
+            def forward(self, x):
+                return self.head(self.features(x))
+
+        def train(_):
+            model = Model()
+            nn.utils.parametrize.register_parametrization(model.features.conv, "bias", nn.Tanh(), unsafe=True)
+            model.head.weight.sum()
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for _ in range(2):
+                model(torch.ones(2, 4)).sum().backward()
+                optimizer.step()
+
+        rank = self.record(train)
+        self.assertEqual(self.roots(rank), ["", ""])
+        self.assertEqual(rank.counts(step=0), rank.counts(step=1))
+        self.assertEqual({r["module"] for r in rank.records(phase="reduce")},
+                         {"features.conv", "features.conv.parametrizations.bias", "head", "head.parametrizations.weight"})
+
+    def test_part_that_is_tried_out_before_the_model(self):
+        def train(_):
+            part = nn.Sequential(nn.Linear(4, 3), nn.Tanh())
+            size = part(torch.zeros(1, 4)).shape[1]
+            model = nn.Sequential(nn.Flatten(), part, nn.Linear(size, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for _ in range(2):
+                model(torch.ones(2, 4)).sum().backward()
+                optimizer.step()
+
+        rank = self.record(train)
+        self.assertEqual(self.roots(rank), ["", "", ""])
+        self.assertEqual({r["module"] for step in (0, 1) for r in rank.records(step=step, phase="reduce")}, {"1.0", "2"})
+        self.assertEqual(len(rank.records(step=0, phase="backward", kind="grad")), 4)
+        self.assertEqual({r["module"] for r in rank.records(step=1, kind="output")}, {"", "0", "1", "1.0", "1.1", "2"} | {"loss"})
+
     def test_modules_made_in_forward(self):
         class Inline(nn.Module):
             def __init__(self):
