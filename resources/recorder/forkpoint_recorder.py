@@ -71,6 +71,8 @@ OPTIONS_VARIABLE = "FORKPOINT_RECORDER"
 # What wrappers (DistributedDataParallel, torch.compile, FSDP, activation checkpointing) insert into a module's path.
 WRAPPER_WORDS = ("module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
 WRAPPER_CLASSES = ("DistributedDataParallel", "FullyShardedDataParallel", "OptimizedModule", "DataParallel", "CheckpointWrapper")
+TORCH_WRAPPERS = WRAPPER_CLASSES + ("AveragedModel", "ActivationWrapper")
+OUTER = "outer"                # slot of what a wrapper written by hand makes of its module's output
 
 DTYPES = frozenset(("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32", "int16", "int8", "uint8",
                     "bool", "complex64", "complex128"))
@@ -83,7 +85,8 @@ MAX_TRIGGERS = 8               # how often the flight recorder writes
 BAND_VALUES, BAND_WIDTH = 20, 10
 MAX_WALK = 5000                # autograd nodes visited to find the producers of one tensor
 PARALLEL_BYTES = 1 << 20       # from here on a tensor is written and hashed at the same time
-MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors
+MAX_NESTING = 8                # levels of tuples and dictionaries searched for tensors; an object of another class counts for two
+MAX_INSIDE = 1024              # values looked at in one such object
 
 torch = None                   # set by install(): this file is read before the script imports PyTorch
 
@@ -275,14 +278,14 @@ class Selection:
         if phase not in (self.phases or (EVERY_PHASES if mode == "every" else PHASES)):
             return "none"
         special = kind == "batch" or re.fullmatch(r"loss(#\d+)?", name)
-        if self.modules and not special and not self.modules.search(module) and not self.modules.search(normalised(module)):
+        if self.modules and not special and not any(self.modules.search(path) for path in spellings(module)):
             return "none"
         detail = {"selected": "full", "ring": "sketch", "every": "fold"}[mode]
         if mode != "every":
             for pattern, wanted in self.rules:
                 if kind == "batch" and "/" not in pattern:
                     continue                                      # batches are small, and say which rows are which
-                names = ["%s/%s/%s" % (phase, kind, n) for n in (name, normalised(name))] if "/" in pattern else [name, normalised(name)]
+                names = ["%s/%s/%s" % (phase, kind, n) for n in spellings(name)] if "/" in pattern else spellings(name)
                 if any(fnmatch.fnmatchcase(n, pattern) for n in names):
                     detail = wanted if mode == "selected" else max(wanted, "sketch", key=DETAILS.index)
         self.matched = self.matched or not special
@@ -532,12 +535,24 @@ def utc_now():
 # ------------------------------------------------------------------------------------------------ tensors
 
 
-def tensors_in(value, slot="", depth=0):
-    """(slot, tensor) of every tensor in nested tuples, lists, dictionaries and dataclasses; slots are joined by dots."""
+def attributes_of(value):
+    """What an object of any class has in its __dict__; {} of those that stand for code, a model, or data that is not this value's."""
+    if isinstance(value, (torch.nn.Module, torch.optim.Optimizer, torch.utils.data.Dataset, torch.utils.data.DataLoader, torch.Generator, torch.device,
+                          type, types.FunctionType, types.ModuleType)):
+        return {}
+    try:
+        return dict(vars(value))
+    except TypeError:                                             # it has none
+        return {}
+
+
+def tensors_in(value, slot="", depth=0, objects=True, inside=None):
+    """(slot, tensor) of every tensor in nested tuples, lists, dictionaries, dataclasses and, with `objects`, attributes of other objects; slots
+    are joined by dots. `inside`: what was seen of such an object, by id: objects may point at each other, or have one tensor by several names."""
     if isinstance(value, torch.Tensor):
         yield slot, value
         return
-    if depth == MAX_NESTING or value is None or isinstance(value, (str, bytes, int, float)):
+    if depth >= MAX_NESTING or value is None or isinstance(value, (str, bytes, int, float)):
         return
     if isinstance(value, collections.abc.Mapping):
         items = value.items()
@@ -547,23 +562,61 @@ def tensors_in(value, slot="", depth=0):
         items = enumerate(value)
     elif hasattr(value, "__dataclass_fields__"):
         items = ((name, getattr(value, name, None)) for name in value.__dataclass_fields__)
-    else:
+    elif not objects:
         return
+    else:
+        items = attributes_of(value).items()
+        inside, depth = {id(value): value} if inside is None else inside, depth + 1
     for name, item in items:
-        yield from tensors_in(item, "%s.%s" % (slot, name) if slot else str(name), depth + 1)
+        if inside is not None:
+            if id(item) in inside:
+                continue
+            if len(inside) == MAX_INSIDE:
+                return
+            inside[id(item)] = item
+        yield from tensors_in(item, "%s.%s" % (slot, name) if slot else str(name), depth + 1, objects, inside)
+
+
+def class_without_tensors(value, depth=0):
+    """Name of the class that hides the tensors of a value in which tensors_in() finds none; None if it can have none, as numbers and texts."""
+    if value is None or isinstance(value, (str, bytes, int, float, complex, torch.dtype, torch.device)) or depth == MAX_NESTING:
+        return None
+    if isinstance(value, (collections.abc.Mapping, list, tuple)):
+        items = list(value.values()) if isinstance(value, collections.abc.Mapping) else value
+        return next(filter(None, (class_without_tensors(item, depth + 1) for item in items)), None)
+    return "%s.%s" % (type(value).__module__, type(value).__qualname__)
 
 
 def named_slots(value):
     """As tensors_in, with the slot "" where there is one tensor only."""
-    found = list(tensors_in(value))
+    return alone_unnamed(list(tensors_in(value)))
+
+
+def alone_unnamed(found):
     return [("", found[0][1])] if len(found) == 1 else found
 
 
-def call_slots(args, kwargs):
+def call_slots(args, kwargs, objects=True):
     """Slots of a call's tensors: positions, and keywords by name."""
-    found = list(tensors_in(args))
-    found += list(tensors_in(kwargs)) if kwargs else []
-    return [("", found[0][1])] if len(found) == 1 else found
+    found = list(tensors_in(args, objects=objects))
+    return alone_unnamed(found + (list(tensors_in(kwargs, objects=objects)) if kwargs else []))
+
+
+def given_in_objects(args, kwargs):
+    """{id: (weak reference, version)} of the tensors that a call is given within objects."""
+    plain = {id(tensor) for _, tensor in call_slots(args, kwargs, objects=False)}
+    return {id(tensor): (weakref.ref(tensor), version_of(tensor)) for _, tensor in call_slots(args, kwargs) if id(tensor) not in plain}
+
+
+def returned_slots(value, given):
+    """As named_slots(), of what a call returns. Of an object that it was `given` and hands on (a cache, a graph that every layer changes) what is
+    new in it: else each layer would have those of all before it."""
+    if not given:
+        return named_slots(value)
+    plain = {id(tensor) for _, tensor in tensors_in(value, objects=False)}
+    found = [(slot, tensor, given.get(id(tensor))) for slot, tensor in tensors_in(value)]
+    return alone_unnamed([(slot, tensor) for slot, tensor, known in found
+                          if id(tensor) in plain or known is None or known[0]() is not tensor or known[1] != version_of(tensor)])
 
 
 def local_of(tensor):
@@ -1203,12 +1256,67 @@ class Sources:
         return None
 
 
+def being_built():
+    """Whether the constructor of a module runs, or PyTorch's parametrization of a weight: the modules that they call are tried out, and no part of a
+    training that has begun."""
+    parametrize = getattr(sys.modules.get("torch.nn.utils.parametrize"), "__file__", None)
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == parametrize:
+            return True
+        if code.co_name == "__init__" and code.co_argcount and isinstance(frame.f_locals.get(code.co_varnames[0]), torch.nn.Module):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def join(path, name):
     return "%s.%s" % (path, name) if path and name else path or name
 
 
 def normalised(path):
     return ".".join(word for word in path.split(".") if word not in WRAPPER_WORDS)
+
+
+def script_name(path):
+    """A recorded path as the script has it: without the parentheses around real children that are called as a wrapper's."""
+    return ".".join(word[1:-1] if word[1:-1] in WRAPPER_WORDS else word for word in path.split(".")) if "(" in path else path
+
+
+def spellings(path):
+    """How a recorded path may be asked for: with and without wrappers, as recorded and as the script has it."""
+    return path, normalised(path), script_name(path), script_name(normalised(path))
+
+
+def wraps_for_torch(module):
+    """By name: most of these are in modules that need not be imported."""
+    return any(cls.__name__ in TORCH_WRAPPERS and cls.__module__.split(".")[0] == "torch" for cls in type(module).__mro__)
+
+
+def wraps(module):
+    """Whether a module stands for the one in it: PyTorch's wrappers do, and such as have nothing but one child that is called as theirs are."""
+    children = [name for name, child in module._modules.items() if child is not None]
+    if not any(name in WRAPPER_WORDS for name in children):
+        return False
+    own = [value for table in (module._parameters, module._buffers) for _, value in table.items() if value is not None]
+    return len(children) == 1 and not own or wraps_for_torch(module)
+
+
+def named_below(module, path):
+    """As module.named_modules(remove_duplicate=False), with `path` before; a real child that is called as a wrapper's is in parentheses."""
+    yield path, module
+    for name, child in module._modules.items():
+        if child is not None:
+            yield from named_below(child, join(path, "(%s)" % name if name in WRAPPER_WORDS and not wraps(module) else name))
+
+
+def same_bits(a, b):
+    """Whether two tensors are equal bit by bit, NaN included; False if that cannot be seen."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    (a, _), (b, _) = on_host(a), on_host(b)
+    return a is not None and b is not None and bytes_of(a) == bytes_of(b)
 
 
 class Root:
@@ -1255,6 +1363,7 @@ class Names:
         self.parameters = {}                                      # id -> Parameter
         self.described, self.ties = set(), set()
         self.optimized = set()                                    # ids of all parameters that an optimizer has
+        self.settled = False                                      # a backward has begun: names stay
         self.flat = False                                         # FSDP1 was seen: parameters are flat pieces
         self.spread = False                                       # parameters are DTensors (FSDP2, tensor parallel)
         self.ddp = []                                             # weak references of the DistributedDataParallel modules found
@@ -1290,10 +1399,25 @@ class Names:
         for root in self.roots:
             if root.kind == kind and (root.ref() is None or root.variable == variable and root.used_in != step):
                 return self.replace(root, module)
+        if not self.settled:
+            self.forget_inside(module)
         root = Root(module, self.root_name(module, variable), variable)
         self.roots.append(root)
         self.walk(module, root.name, root)
         return root
+
+    def forget_inside(self, module):
+        """Before the first backward, a root that turns out to be a part of `module` was only tried out: its names are not kept."""
+        parts = list(module.modules())
+        inside = [root for root in self.roots if any(root.ref() is part for part in parts)]
+        self.roots = [root for root in self.roots if root not in inside]
+        for part in [part for root in inside for part in root.ref().modules()]:
+            self.described -= set(self.paths(part) or ())
+            self.modules.pop(id(part), None)
+            for tensor in part._parameters.values():
+                known = self.parameters.pop(id(tensor), None)
+                if known is not None and known.hook is not None:
+                    known.hook.remove()
 
     def replace(self, root, module):
         root.ref, root.started_in = weakref.ref(module), None
@@ -1385,8 +1509,7 @@ class Names:
         """Name everything below `top`, whose path is `prefix`."""
         names = collections.OrderedDict()                         # id(parameter) -> (parameter, its full names)
         wrappers = []
-        for path, module in top.named_modules(remove_duplicate=False):
-            path = join(prefix, path)
+        for path, module in named_below(top, prefix):
             paths = self.paths(module)
             if paths is None:
                 self.modules[id(module)] = (weakref.ref(module), [path], root)
@@ -1669,13 +1792,15 @@ class Frame:
     """A module call that is running."""
 
     __slots__ = ("module", "path", "call", "recorded", "recompute", "parent", "parent_call", "deferred", "skipped", "graded", "original",
-                 "training", "source", "spread")
+                 "training", "source", "spread", "inner", "port", "given")
 
     def __init__(self, module, path=None, recorded=False):
         self.module, self.path, self.recorded = module, path, recorded
         self.call = 0
         self.recompute = self.skipped = False
         self.parent = self.parent_call = self.deferred = self.original = self.source = self.spread = None
+        self.given = None                                         # given_in_objects()
+        self.inner, self.port = None, ""                          # of a wrapper: what its module returned, and the slot of its own outputs
         self.graded = True                                        # autograd was on
         self.training = getattr(module, "training", True)
 
@@ -1697,6 +1822,41 @@ class KnownOptimizer:
         self.ref, self.number = weakref.ref(optimizer), None
         self.kind = (type(optimizer), [[tuple(p.shape) for p in group["params"]] for group in optimizer.param_groups])
         self.made, self.stepped = made, 0                         # in steps of all optimizers
+
+
+class HandUpdates:
+    """Sees that a script which uses no torch.optim has updated parameters: they change between the beginning of a backward and the next forward.
+
+    By their version counters; and by the bits of a few small ones, because a change of `.data` counts no version.
+    """
+
+    CHECKED = 8
+
+    def __init__(self):
+        self.modules = {}                                         # id -> weak reference of a module that was called in training
+        self.before = []                                          # (weak reference, version, shape, checksum or None)
+
+    def forward_begins(self, module):
+        """What changes from here on is a forward's doing, which may clamp its weights."""
+        self.modules[id(module)], self.before = weakref.ref(module), []
+
+    def backward_begins(self):
+        self.modules = {key: ref for key, ref in self.modules.items() if ref() is not None}
+        tensors = {id(p): p for ref in self.modules.values() for p in ref().parameters()
+                   if p.requires_grad and not torch.nn.parameter.is_lazy(p)}
+        small = sorted(tensors, key=lambda key: tensors[key].numel())[:self.CHECKED]
+        self.before = [(weakref.ref(p), version_of(p), p.shape, checksum_of(local_of(p)) if key in small else None) for key, p in tensors.items()]
+
+    def happened(self):
+        """True once after an update."""
+        for ref, version, shape, checksum in self.before:
+            tensor = ref()
+            if tensor is None or tensor.shape != shape:           # FSDP puts other pieces into its parameters
+                continue
+            if version_of(tensor) != version or checksum is not None and checksum_of(local_of(tensor)) != checksum:
+                self.before = []
+                return True
+        return False
 
 
 class Local(threading.local):
@@ -1787,7 +1947,8 @@ class Session:
     """The state of one recorded process: which step and micro-step it is in, and what of it is written.
 
     A micro-step ends when the outermost backward returns; the next one begins with a batch, a training forward or a backward. A step ends at the
-    first of these after an optimizer step, so that several optimizers in a row share it. Calls of modules without parameters (metrics) begin
+    first of these after an optimizer step, so that several optimizers in a row share it; in a script without torch.optim, at the first after
+    parameters have changed. Calls of modules without parameters (metrics) begin
     neither: they belong to what was. A process becomes a rank, with a folder, at its first training forward or backward.
     """
 
@@ -1821,6 +1982,7 @@ class Session:
         self.step, self.micro, self.micro_done = 0, 0, False
         self.manual = False                                       # the script numbers its steps itself: rec.step(n)
         self.updated = False                                      # the optimizer has stepped, so the step ends at the next event
+        self.hand = HandUpdates()
         self.in_backward = self.in_grad = 0
         self.optimizer_steps = 0                                  # counts, to see whether a GradScaler skipped one
 
@@ -1872,6 +2034,12 @@ class Session:
     def miss(self, what, why):
         self.missed[what, why] += 1
 
+    def miss_value(self, what, value):
+        """A value without a tensor: say so once for its class."""
+        name = class_without_tensors(value)
+        if name is not None:
+            self.missed[what, "no tensor is found in a value of the class %s" % name] = 1
+
     def give_up(self, why):
         self.dead = True
         say("recording of rank %d stopped at step %d: %s. The training goes on." % (self.rank, self.step, self.masker.text(why)))
@@ -1887,6 +2055,23 @@ class Session:
             self.micro, self.micro_done = self.micro + 1, False
             self.clear_micro()
             self.batches.next_micro()
+
+    def look_for_hand_update(self):
+        if self.optimizer_steps or self.updated or self.local.optimizers or self.capturing() or not self.hand.happened():
+            return
+        self.updated = True
+        if self.recording:
+            self.release_held()
+            for root in [root.ref() for root in self.names.roots if root.ref() is not None]:
+                self.put_parameters(root, "optimizer")
+                self.put_buffers(root, "optimizer")
+
+    def iterations_in_one_step(self):
+        """How many iterations count as step 0 because nothing says where a step ends; 0 if that is known."""
+        if self.step or self.updated or self.optimizer_steps or self.manual or self.in_chunk:
+            return 0
+        iterations = self.micro + self.micro_done
+        return iterations if iterations > 1 else 0
 
     def begin_step(self, number):
         self.release_held()
@@ -1939,7 +2124,10 @@ class Session:
         for step in seen:
             parts = ["%s/%s %s" % (phase, kind, readable_size(size)) for (number, phase, kind), size in self.writer.bytes.items() if number == step]
             lines.append("  step %d: %s (%s)" % (step, readable_size(by_step[step]), ", ".join(parts)))
-        if any(end >= UNBOUNDED for _, end in ranges):
+        if self.iterations_in_one_step():
+            lines.append("  No optimizer was seen: all %d iterations of the script count as one step, whatever --steps says"
+                         % self.iterations_in_one_step())
+        elif any(end >= UNBOUNDED for _, end in ranges):
             lines.append("  --steps %s has no end: each further step takes as much as the last one above" % self.selection.steps)
         elif seen:
             lines.append("  --steps %s, %d step%s: about %s on this rank"
@@ -2082,6 +2270,9 @@ class Session:
         stopped = self.dead
         try:
             if not stopped:
+                self.look_for_hand_update()
+                if self.iterations_in_one_step():
+                    self.miss("where steps end", "no optimizer of torch.optim has stepped, and no parameter was seen to change")
                 self.release_held()
                 if self.error:
                     self.pull_trigger("the script ended with an exception")
@@ -2118,6 +2309,8 @@ class Session:
             kinds = collections.Counter("%s of %s" % (after, what.rpartition("/")[0]) for what, (_, after) in self.budget.dropped.items())
             parts.append("to stay within --budget, only the %s: names in rank.json"
                          % ", ".join("%s (%d names)" % item for item in sorted(kinds.items())))
+        if self.iterations_in_one_step():
+            parts.append("no optimizer was seen: all %d iterations count as one step" % self.iterations_in_one_step())
         missing = self.calls_run - self.calls_recorded
         if missing:
             parts.append("%d of %d module calls were not seen whole" % (missing, self.calls_run))
@@ -2345,7 +2538,8 @@ class Session:
                         unless=unless)
 
     def placement_of(self, name):
-        return [placement for pattern, placement in self.declared if fnmatch.fnmatchcase(name, pattern)]
+        names = (name, script_name(name))
+        return [placement for pattern, placement in self.declared if any(fnmatch.fnmatchcase(n, pattern) for n in names)]
 
     def release_held(self, loss=()):
         """Write the outputs that were held back, except those that are the loss: they are its record."""
@@ -2394,6 +2588,7 @@ class Session:
 
     @guarded
     def batch_fetched(self, loader, batch, ids):
+        self.look_for_hand_update()
         self.advance()
         if self.selection.over(self.step) or self.capturing():
             return
@@ -2402,6 +2597,8 @@ class Session:
             dropped = self.batches.fetched(loader, tensors, ids)
             if dropped:
                 self.miss("batch", dropped)
+        else:
+            self.miss_value("batch", batch)
 
     def put_batches(self, taken):
         if not self.recording:
@@ -2438,13 +2635,17 @@ class Session:
         if self.capturing():
             self.miss("module calls", "a CUDA graph was being captured")
             return self.push(Frame(module))
+        if self.names.paths(module) is None and being_built():
+            return self.push(Frame(module))
         inputs = call_slots(args, kwargs)
         if not torch.is_grad_enabled() and not module.training:
             self.evaluations += 1
             self.batches.evaluated([tensor for _, tensor in inputs])
             return self.push(Frame(module))
         if next(module.parameters(), None) is not None:
+            self.look_for_hand_update()
             self.advance()
+            self.hand.forward_begins(module)
         self.become_rank()
         if self.dead:
             return None
@@ -2454,11 +2655,13 @@ class Session:
             self.put_batches(self.batches.consumed_by([tensor for _, tensor in inputs]))
         if not self.recording:
             return self.push(Frame(module))
-        return self.call(module, inputs, None)
+        return self.call(module, inputs, None, given_in_objects(args, kwargs))
 
     @guarded
     def nested_call(self, module, args, kwargs):
-        return self.call(module, call_slots(args, kwargs), self.local.stack[-1])
+        """Objects are looked into where they come from outside. Layers hand them on (a cache), and depend on little of what is in them."""
+        parent = self.local.stack[-1]
+        return self.call(module, call_slots(args, kwargs, objects=parent.deferred is not None), parent, given_in_objects(args, kwargs))
 
     def push(self, frame):
         self.local.stack.append(frame)
@@ -2571,9 +2774,10 @@ class Session:
                 if buffer is not None and paths:
                     self.put(buffer, phase, "buffer", paths[0], micro=False, param=name)
 
-    def call(self, module, inputs, parent):
+    def call(self, module, inputs, parent, given):
         path = self.names.path_of(module, parent)
         frame = Frame(module, path, recorded=True)
+        frame.given = given
         frame.graded, frame.source = torch.is_grad_enabled(), self.sources.caller()
         if parent is not None:
             if parent.graded and not frame.graded:
@@ -2585,7 +2789,7 @@ class Session:
             caller = next((f for f in reversed(self.local.stack) if f.recorded and not f.skipped and f.deferred is None), None)
             if caller is not None:
                 frame.parent, frame.parent_call = caller.path, caller.call
-        if any(word in module._modules for word in WRAPPER_WORDS):
+        if wraps(module):
             frame.deferred = [(slot, tensor, tensor.detach().clone()) for slot, tensor in inputs]
         else:
             self.open_call(frame, [(slot, tensor, tensor) for slot, tensor in inputs])
@@ -2632,11 +2836,14 @@ class Session:
             return
         if is_compiled(frame.module):
             self.compiled_call(frame)
-        if frame.skipped:
-            return
         if frame.deferred is not None:                            # a wrapper whose module was not called, or not visibly (torch.compile)
             self.open_deferred(frame)
-        for slot, tensor in named_slots(output):
+        outputs = returned_slots(output, frame.given)
+        if not outputs and not frame.given:
+            self.miss_value("module outputs", output)
+        recorded = self.own_outputs(frame, outputs) if frame.skipped else outputs
+        self.hand_on(frame, outputs)
+        for slot, tensor in recorded:
             if frame.recompute:
                 self.put(tensor, "backward", "output", frame.path, call=frame.call, slot=slot, recompute=True)
                 if frame.original is None or not frame.original.hooked:
@@ -2645,8 +2852,28 @@ class Session:
             maybe_loss = tensor.numel() == 1 and tensor.requires_grad and tensor.is_floating_point()
             self.put(tensor, "forward", "output", frame.path, call=frame.call, slot=slot, held=maybe_loss, **self.spread_as(frame, tensor))
             self.flow.produce(tensor, (frame.path, frame.call, slot))
-            if self.hook_output(tensor, frame, slot):
+            if self.hook_output(tensor, frame, slot) and frame.original is not None:
                 frame.original.hooked = True
+
+    def hand_on(self, frame, outputs):
+        """Tell a wrapper what its module has returned. PyTorch's own return the same; one written by hand may scale, cast or add."""
+        wrapper = self.local.stack[-2] if len(self.local.stack) > 1 else None
+        if wrapper is None or not wrapper.skipped or normalised(wrapper.path) != normalised(frame.path):
+            return
+        wrapper.call, wrapper.port = frame.call, frame.port
+        if not wraps_for_torch(wrapper.module):
+            wrapper.inner = [(slot, tensor.detach().clone()) for slot, tensor in outputs]
+
+    @staticmethod
+    def own_outputs(frame, outputs):
+        """What of a wrapper's outputs is recorded: nothing if its module has returned the same."""
+        same = frame.inner is None or len(frame.inner) == len(outputs) and all(
+            slot == known and same_bits(tensor, value) for (slot, tensor), (known, value) in zip(outputs, frame.inner))
+        frame.inner = None
+        if same:
+            return []
+        frame.port = join(OUTER, frame.port)
+        return [(join(frame.port, slot), tensor) for slot, tensor in outputs]
 
     def compiled_call(self, frame):
         """Count what the call of a compiled module hides: the modules inside that were not seen. With the compiler switched off all are, and
@@ -2699,10 +2926,11 @@ class Session:
             return None
         frame = Frame(module, self.names.path_of(module, parent), recorded=True)
         frame.recompute, frame.graded, frame.source = True, torch.is_grad_enabled(), self.sources.caller()
-        if any(word in module._modules for word in WRAPPER_WORDS):
+        frame.given = given_in_objects(args, kwargs)
+        if wraps(module):
             frame.skipped = True
             return self.push(frame)
-        inputs = call_slots(args, kwargs)
+        inputs = call_slots(args, kwargs, objects=False)
         frame.original = original = self.original_of(frame.path, parent, [tensor for _, tensor in inputs])
         if original is not None:
             original.recomputed = True
@@ -2823,6 +3051,9 @@ class Session:
         self.become_rank()
         if self.dead or self.capturing():
             return
+        self.names.settled = True
+        if not self.optimizer_steps:
+            self.hand.backward_begins()
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         gradients = [gradients] if isinstance(gradients, torch.Tensor) else gradients
         if gradients is not None:
@@ -3903,10 +4134,10 @@ class Sketch:
         return "<sketch of %s: %d elements of shape %s>" % (tensor_name(self.record), self.record["sketch"]["samples"], self.shape)
 
 
-def tensor_name(record, unwrapped=False):
-    """`phase/kind/name[#call][:slot]`, in a micro-step other than the first `mN/...`; `unwrapped`: without the names of wrappers such as DDP."""
-    path = join(record["module"], record.get("param") or "")
-    name = "%s/%s/%s" % (record["phase"], record["kind"], normalised(path) if unwrapped else path)
+def tensor_name(record, spelling=0):
+    """`phase/kind/name[#call][:slot]`, in a micro-step other than the first `mN/...`; `spelling`: which of spellings()."""
+    path = spellings(join(record["module"], record.get("param") or ""))[spelling]
+    name = "%s/%s/%s" % (record["phase"], record["kind"], path)
     name += "#%d" % record["call"] if record.get("call") else ""
     name += ":" + record["slot"] if record.get("slot") else ""
     name += "!recompute" if record.get("recompute") else ""
@@ -3993,8 +4224,8 @@ class Bundle:
         records = [record for record in self.records[self.only_rank(rank)] if record["step"] == step]
         if not records:
             raise KeyError("step %s was not recorded; steps: %s" % (step, ", ".join(map(str, self.steps))))
-        for unwrapped in (False, True):
-            full = [(tensor_name(record, unwrapped), record) for record in records]
+        for spelling in range(4):
+            full = [(tensor_name(record, spelling), record) for record in records]
             found = [item for item in full if item[0] == name] or [item for item in full if item[0].endswith("/" + name)]
             if found:
                 break

@@ -59,6 +59,11 @@ def global_indices(shape, whole, offset):
     return indices
 
 
+def unwrapped(path):
+    """A path without the names that wrappers insert."""
+    return [word for word in path.split(".") if word not in ("", "module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")]
+
+
 def refuse(constant):
     raise ValueError("%s is no JSON" % constant)
 
@@ -185,15 +190,17 @@ class Check:
 
     def graph(self, folder, orders):
         modules, calls, backwards, edges, ties = {}, {}, [], [], []
-        self.operators = set()
+        self.operators, described = set(), collections.Counter()
         last = -1
         for where, line in self.lines(folder + "/graph.jsonl"):
             kind = line.pop("type", None)
             if kind == "module":
                 self.keys(where, line, {"path": str, "class": str, "parameters": list, "buffers": list}, {"wrapper": str})
-                if line.get("path") in modules:
-                    self.wrong(where, "module %s twice" % line["path"])
-                modules[line.get("path")] = line
+                described[line.get("path")] += 1                  # once more if the model was first met by a part of it
+                if described[line.get("path")] > 2:
+                    self.wrong(where, "module %s again" % line["path"])
+                earlier = modules.get(line.get("path"), {"parameters": [], "buffers": []})
+                modules[line.get("path")] = dict(line, **{key: line.get(key, []) + earlier[key] for key in ("parameters", "buffers")})
             elif kind in ("call", "backward"):
                 if kind == "call":
                     self.keys(where, line, {"step": int, "micro": int, "module": str, "call": int, "order": int, "parent": (str, type(None)),
@@ -241,7 +248,7 @@ class Check:
             for end in ("from", "to"):
                 name = line[end]["module"]
                 key = (line["step"], line["micro"], name, line[end]["call"], False)
-                if key not in calls and not (end == "to" and re.fullmatch(r"loss(#\d+)?", name)):
+                if not self.called(calls, key, line[end]["slot"]) and not (end == "to" and re.fullmatch(r"loss(#\d+)?", name)):
                     self.wrong(where, "%s %r was not called" % (end, key))
         return modules, calls, backwards
 
@@ -279,6 +286,14 @@ class Check:
             seen.add(key)
             self.content(where, line, data, places)
 
+    @staticmethod
+    def called(calls, key, slot):
+        """Whether there is such a call; for what a wrapper makes of its module's output, one of that module."""
+        if not re.fullmatch(r"outer(\..*)?", slot):
+            return key in calls
+        path = unwrapped(key[2])
+        return any(unwrapped(other[2]) == path and other[:2] + other[3:] == key[:2] + key[3:] for other in calls)
+
     def record(self, where, line, modules, calls):
         phase, kind, module = line.get("phase"), line.get("kind"), line.get("module")
         if line.get("level") == "op":
@@ -305,7 +320,7 @@ class Check:
                 self.wrong(where, "unknown %s %s of %r" % (kind, line.get("param"), module))
         elif kind in ("input", "output") and not loss:
             key = (line.get("step"), line.get("micro"), module, line.get("call") or 0, bool(line.get("recompute")))
-            if key not in calls:
+            if not self.called(calls, key, line.get("slot", "")):
                 self.wrong(where, "%s of a call that is not in the graph: %r" % (kind, key))
         elif kind == "grad_output" and module not in modules:
             self.wrong(where, "unknown module %r" % module)

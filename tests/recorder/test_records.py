@@ -179,6 +179,95 @@ class Truth(RecorderTest):
         self.assertEqual([r["slot"] for r in rank.records(module="", kind="output")], ["logits", "cache.0", "cache.1.x"])
         self.assertNotIn("slot", rank.record(module="fc", kind="input"))
 
+    def test_objects_of_any_class(self):
+        class Sample:
+            def __init__(self, x, y=None):
+                self.x, self.y, self.name, self.owner = x, y, "a", self
+                self.same, self.model, self.nested = x, nn.Linear(2, 2), {"deep": [Parts(torch.ones(3))]}
+
+            @property
+            def never(self):
+                raise AssertionError("a property was called")
+
+        class Parts:
+            def __init__(self, z):
+                self.z = z
+
+        class Policy(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = nn.Linear(4, 3)
+
+            def forward(self, sample):
+                return torch.distributions.Categorical(logits=self.fc(sample.x))
+
+        net, rows = Policy(), data()
+
+        def train(_):
+            for sample in DataLoader(rows, batch_size=4, collate_fn=lambda rows: Sample(*map(torch.stack, zip(*rows)))):
+                net(sample).log_prob(torch.zeros(4)).sum().backward()
+
+        rank, x = self.record(train), rows.tensors[0]
+        self.assertEqual([r["slot"] for r in rank.records(kind="batch", micro=0)], ["x", "y", "nested.deep.0.z"])
+        self.assertSame(rank.value(kind="batch", micro=0, slot="x"), x[:4])
+        self.assertEqual([r["slot"] for r in rank.records(kind="input", module="", micro=0)], ["0.x", "0.y", "0.nested.deep.0.z"])
+        logits = net.fc(x[:4]).detach()
+        self.assertSame(rank.value(kind="output", module="", micro=0), logits - logits.logsumexp(-1, keepdim=True))
+        self.assertEqual(rank.record(kind="grad_output", module="", micro=0)["shape"], [4, 3])
+        self.assertIn("root -> loss", rank.edges())
+
+    def test_objects_that_go_from_layer_to_layer(self):
+        class Graph:
+            def __init__(self, x):
+                self.x, self.edges, self.seen = x, torch.arange(3), []
+
+        class Layer(nn.Linear):
+            def forward(self, graph):
+                graph.x = super().forward(graph.x)
+                graph.seen.append(graph.x)
+                return graph
+
+        class Replicated(nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+
+            def forward(self, graph):
+                return self.module(graph)
+
+        net = Replicated(nn.Sequential(Layer(4, 4), Layer(4, 4)))
+        rank = self.record(lambda _: net(Graph(torch.ones(2, 4))).x.sum().backward())
+        self.assertEqual([r["slot"] for r in rank.records(kind="input")], ["0.x", "0.edges"])
+        outputs = [(r["module"], r.get("slot", "")) for r in rank.records(kind="output") if r["module"] != "loss"]
+        self.assertEqual(outputs, [("module.0", ""), ("module.1", ""), ("module", "x"), ("module", "seen.0")])
+
+    def test_classes_in_which_no_tensor_is_found(self):
+        class Slots:
+            __slots__ = ("x",)
+
+            def __init__(self, x):
+                self.x = x
+
+        class Many(nn.Module):
+            def __init__(self, returned):
+                super().__init__()
+                self.fc, self.returned = nn.Linear(4, 4), returned
+
+            def forward(self, x):
+                self.fc(x).sum().backward()
+                return self.returned
+
+        net = Many(None)
+
+        def train(_):
+            for net.returned in (None, (1, "a", True), [Slots(torch.ones(1))], Slots(2), torch.float32, {}):
+                for batch in DataLoader(data(4), batch_size=2, collate_fn=lambda rows: Slots(rows)):
+                    net(torch.ones(2, 4))
+
+        rank = self.record(train)
+        missed = [(m["what"], m["why"].rpartition(" ")[2].rpartition(".")[2], m["count"]) for m in rank.info["coverage"]["not_observed"]]
+        self.assertEqual(sorted(missed), [("batch", "Slots", 1), ("module outputs", "Slots", 1)])
+
     def test_equal_bytes_are_stored_once(self):
         net, x = Net(), torch.ones(2, 4)
 
@@ -469,6 +558,79 @@ class Steps(RecorderTest):
         self.assertSame(rank.value(phase="backward", kind="grad", module="fc1", param="weight"), self.net.fc1.weight.grad)
         self.assertEqual(len(rank.lines_of("backward")), 1)
         self.assertIn("gradients taken by torch.autograd.grad", [m["what"] for m in rank.info["coverage"]["not_observed"]])
+
+    def test_updates_by_hand(self):
+        def in_place(p):
+            with torch.no_grad():
+                p -= 0.1 * p.grad
+
+        def by_data(p):
+            p.data.add_(p.grad, alpha=-0.1)
+
+        def data_anew(p):
+            p.data = p.data - 0.1 * p.grad
+
+        del self.optimizer
+        for update in (in_place, by_data, data_anew):
+            with self.subTest(update.__name__):
+                self.out = os.path.join(self.folder, update.__name__)
+                net, states = Net(), []
+
+                def train(_):
+                    for _ in range(2):
+                        for x, y in self.loader:
+                            states.append({name: p.detach().clone() for name, p in net.named_parameters()})
+                            for part in (slice(0, 1), slice(1, 2)):   # accumulation
+                                F.mse_loss(net(x[part]), y[part]).backward()
+                            for p in net.parameters():
+                                update(p)
+                                p.grad = None
+                    states.append({name: p.detach().clone() for name, p in net.named_parameters()})
+
+                rank = self.record(train, steps="0:2,4,7")
+                self.assertEqual(sorted({(r["step"], r["micro"]) for r in rank.records(phase="forward")}), [(s, m) for s in (0, 1, 4, 7) for m in (0, 1)])
+                for step in (0, 1, 4, 7):
+                    for name, value in states[step].items():
+                        module, _, param = name.rpartition(".")
+                        self.assertSame(rank.value(step=step, phase="start", module=module, param=param), value)
+                        self.assertSame(rank.value(step=step, phase="optimizer", module=module, param=param), states[step + 1][name])
+                self.assertEqual([r["sample_ids"] for r in rank.records(kind="batch", slot="0", micro=0)], [[0, 1], [2, 3], [0, 1], [6, 7]])
+                self.assertEqual([s["step"] for s in rank.scalars if s["name"] == "loss"], [s for s in range(8) for _ in (0, 1)])
+                self.assertEqual(rank.info["coverage"]["not_observed"], [])
+
+    def test_accumulation_before_the_first_optimizer_step(self):
+        """Neither weights that are changed in forward nor those of another model make a step."""
+        class Clamped(nn.Linear):
+            def forward(self, x):
+                with torch.no_grad():
+                    self.weight.clamp_(-1, 1)
+                return super().forward(x)
+
+        net, teacher = Clamped(4, 4), nn.Linear(4, 4).requires_grad_(False)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def train(_):
+            for number in range(6):
+                F.mse_loss(net(torch.ones(2, 4)), teacher(torch.ones(2, 4))).backward()
+                teacher.weight.mul_(0.9)
+                if number % 3 == 2:
+                    optimizer.step()
+
+        rank = self.record(train)
+        self.assertEqual(sorted({(r["step"], r["micro"]) for r in rank.records(phase="forward")}), [(s, m) for s in (0, 1) for m in (0, 1, 2)])
+        self.assertEqual(rank.counts(step=0, phase="optimizer"), {"optimizer/param": 2})
+
+    def test_where_steps_end_is_not_seen(self):
+        weight = torch.ones(4, 4, requires_grad=True)
+
+        def train(_):
+            for x, y in self.loader:
+                F.mse_loss(x @ weight, y).backward()
+                with torch.no_grad():
+                    weight.sub_(weight.grad)
+
+        rank = self.record(train)
+        self.assertEqual([m["what"] for m in rank.info["coverage"]["not_observed"]], ["where steps end"])
 
     def test_training_without_modules(self):
         weight = torch.ones(4, 4, requires_grad=True)
@@ -983,6 +1145,63 @@ class Names(RecorderTest):
         self.assertEqual({r["module"] for r in rank.records(kind="param")}, {"net.fc1", "net.fc2"})
         self.assertEqual(self.roots(rank), ["net"])
 
+    def test_modules_called_while_the_model_is_built(self):
+        class Symmetric(nn.Module):
+            def forward(self, w):
+                return w.triu() + w.triu(1).T
+
+        class Features(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Linear(4, 3)
+                with torch.no_grad():
+                    self.size = self.conv(torch.zeros(1, 4)).shape[1]
+
+            def forward(self, x):
+                return self.conv(x)
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.features = Features()
+                self.head = nn.Linear(self.features.size, self.features.size)
+                nn.utils.parametrize.register_parametrization(self.head, "weight", Symmetric())
+                nn.utils.parametrize.register_parametrization(self.head, "weight", Symmetric())
+
+            def forward(self, x):
+                return self.head(self.features(x))
+
+        def train(_):
+            model = Model()
+            nn.utils.parametrize.register_parametrization(model.features.conv, "bias", nn.Tanh(), unsafe=True)
+            model.head.weight.sum()
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for _ in range(2):
+                model(torch.ones(2, 4)).sum().backward()
+                optimizer.step()
+
+        rank = self.record(train)
+        self.assertEqual(self.roots(rank), ["", ""])
+        self.assertEqual(rank.counts(step=0), rank.counts(step=1))
+        self.assertEqual({r["module"] for r in rank.records(phase="reduce")},
+                         {"features.conv", "features.conv.parametrizations.bias", "head", "head.parametrizations.weight"})
+
+    def test_part_that_is_tried_out_before_the_model(self):
+        def train(_):
+            part = nn.Sequential(nn.Linear(4, 3), nn.Tanh())
+            size = part(torch.zeros(1, 4)).shape[1]
+            model = nn.Sequential(nn.Flatten(), part, nn.Linear(size, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for _ in range(2):
+                model(torch.ones(2, 4)).sum().backward()
+                optimizer.step()
+
+        rank = self.record(train)
+        self.assertEqual(self.roots(rank), ["", "", ""])
+        self.assertEqual({r["module"] for step in (0, 1) for r in rank.records(step=step, phase="reduce")}, {"1.0", "2"})
+        self.assertEqual(len(rank.records(step=0, phase="backward", kind="grad")), 4)
+        self.assertEqual({r["module"] for r in rank.records(step=1, kind="output")}, {"", "0", "1", "1.0", "1.1", "2"} | {"loss"})
+
     def test_modules_made_in_forward(self):
         class Inline(nn.Module):
             def __init__(self):
@@ -1016,6 +1235,123 @@ class Names(RecorderTest):
         self.assertEqual(self.roots(rank), ["module"])
         self.assertEqual([r["module"] for r in rank.records(phase="backward", kind="grad_output")][0], "module")
         self.assertEqual(rank.records(module="", kind="output"), [])
+
+    def test_wrapper_that_changes_what_it_hands_on(self):
+        class Twice(nn.Module):
+            def __init__(self, module, change):
+                super().__init__()
+                self.module, self.change = module, change
+
+            def forward(self, x):
+                return self.change(self.module(x))
+
+        def scaled_in_place(y):
+            with torch.no_grad():
+                return y.mul_(2)
+
+        x = torch.ones(2, 4)
+        changes = {"scaled": lambda y: y * 2, "in place": scaled_in_place, "cast": lambda y: y.double(), "two": lambda y: (y + 1, y)}
+        for name, change in changes.items():
+            with self.subTest(name):
+                self.out = os.path.join(self.folder, name)
+                net = nn.Sequential(Twice(nn.Linear(4, 4), change), nn.Flatten())
+                if name == "two":
+                    net[1].forward = lambda pair: pair[0]
+
+                def train(_):
+                    net(x).sum().backward()
+                rank = self.record(train)
+                inner = F.linear(x, net[0].module.weight, net[0].module.bias).detach()
+                self.assertSame(rank.value(module="0.module", kind="output"), inner)
+                slots = ["outer.0", "outer.1"] if name == "two" else ["outer"]
+                self.assertEqual([r["slot"] for r in rank.records(module="0", kind="output")], slots)
+                expected = change(inner.clone())
+                self.assertSame(rank.value(module="0", kind="output", slot=slots[0]), expected[0] if name == "two" else expected)
+                self.assertSame(rank.value(module="0", kind="grad_output", slot=slots[0]), torch.ones(2, 4, dtype=rank.value(module="0", kind="output", slot=slots[0]).dtype))
+                self.assertIn("0:%s !> 1" % slots[0] + (":0.0" if name == "two" else ""), rank.edges())
+                self.assertEqual([c["module"] for c in rank.lines_of("call")], ["", "0.module", "1"])
+
+    def test_wrappers_of_wrappers(self):
+        class Wrapper(nn.Module):
+            def __init__(self, module, change):
+                super().__init__()
+                self.module, self.change = module, change
+
+            def forward(self, x):
+                return self.change(self.module(x))
+
+        def same(y):
+            return y
+
+        def twice(y):
+            return y * 2
+
+        for changes, expected in (((same, same), {}), ((twice, same), {"": "outer"}), ((same, twice), {"module": "outer"}),
+                                  ((twice, twice), {"module": "outer", "": "outer.outer"})):
+            self.out = os.path.join(self.folder, "-".join(change.__name__ for change in changes))
+            rank = self.record(lambda _: Wrapper(Wrapper(nn.Linear(4, 4), changes[1]), changes[0])(torch.ones(2, 4)).sum().backward())
+            outputs = {r["module"]: r.get("slot", "") for r in rank.records(phase="forward", kind="output") if r["module"] != "loss"}
+            self.assertEqual(outputs, dict(expected, **{"module.module": ""}))
+
+    def test_child_that_is_called_as_a_wrappers(self):
+        for word in ("module", "_orig_mod"):
+            with self.subTest(word):
+                class Norm(nn.Module):
+                    def __init__(self, child):
+                        super().__init__()
+                        setattr(self, word, child)
+                        self.register_buffer("running_mean", torch.ones(4))
+
+                    def forward(self, x):
+                        return getattr(self, word)(x) - self.running_mean
+
+                class Scaled(nn.Module):
+                    def __init__(self, child):
+                        super().__init__()
+                        setattr(self, word, child)
+                        self.weight = nn.Parameter(torch.full((4,), 2.0))
+                        self.again = nn.Linear(4, 4)
+
+                    def forward(self, x):
+                        return self.again(getattr(self, word)(x) * self.weight)
+
+                self.out = os.path.join(self.folder, word)
+                norm, scaled = Norm(nn.BatchNorm1d(4)), Scaled(nn.Linear(4, 4))
+                scaled.again.weight = getattr(scaled, word).weight
+                net = nn.Sequential(norm, scaled)
+                optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+                def train(recorder):
+                    recorder.placement("1.%s.*" % word, axis="tp", type="replicate")
+                    net(torch.arange(12.).reshape(3, 4)).sum().backward()
+                    optimizer.step()
+                rank = self.record(train)
+                child = "(%s)" % word
+                self.assertEqual([line["path"] for line in rank.lines_of("module")], ["", "0", "0." + child, "1", "1." + child, "1.again"])
+                self.assertEqual([c["module"] for c in rank.lines_of("call")], ["", "0", "0." + child, "1", "1." + child, "1.again"])
+                self.assertEqual([c["parent"] for c in rank.lines_of("call")], [None, "", "0", "", "1", "1"])
+                self.assertSame(rank.value(module="0", param="running_mean", phase="start"), torch.ones(4))
+                self.assertSame(rank.value(module="0." + child, param="running_mean", phase="start"), torch.zeros(4))
+                self.assertSame(rank.value(module="1", param="weight", phase="start"), torch.full((4,), 2.0))
+                self.assertIn("placement", rank.record(module="1." + child, param="weight", phase="start"))
+                for path in ("0", "0." + child, "1", "1." + child):
+                    self.assertEqual(len(rank.records(module=path, kind="output")), 1, path)
+                    self.assertEqual(len(rank.records(module=path, kind="grad_output")), 1, path)
+                self.assertIn("0 !> 1." + child, rank.edges())
+                self.assertEqual(rank.lines_of("tie")[0]["names"], ["1.%s.weight" % child, "1.again.weight"])
+                self.assertEqual(len({recorder.normalised(recorder.join(r["module"], r["param"])) for r in rank.records(phase="start")}),
+                                 len(rank.records(phase="start")))
+                bundle = recorder.open(self.out)
+                for spelling in (child, word):
+                    self.assertSame(bundle[0, "start/param/1.%s.weight" % spelling], rank.value(module="1." + child, param="weight", phase="start"))
+                self.out += "-selected"
+                selected = self.record(train, modules=r"^1\.%s$" % word, write=["1.%s.*=sketch" % word])
+                self.assertEqual({(r["module"], r.get("detail")) for r in selected.records(phase="start")}, {("1." + child, "sketch")})
+
+    def test_wrappers_of_pytorch_have_things_of_their_own(self):
+        averaged = torch.optim.swa_utils.AveragedModel(Net())     # it has a buffer beside its module
+        rank = self.record(lambda _: averaged(torch.ones(2, 4)).sum().backward())
+        self.assertEqual([c["module"] for c in rank.lines_of("call")], ["module", "module.fc1", "module.relu", "module.fc2"])
 
     def test_wrapper_whose_module_is_not_called(self):
         class Wrapper(nn.Module):

@@ -261,6 +261,26 @@ class Selection(RecorderTest):
         _, err = self.run_python(RECORDER, "--out", "run", "--plan", self.script("import torch\nm = torch.nn.Linear(2, 2)\nm(torch.ones(1, 2)).sum().backward()\n", "one.py"))
         self.assertIn("from the one training step", err)
 
+    def test_steps_without_an_optimizer(self):
+        script = """import torch
+m = torch.nn.Linear(2, 2)
+for _ in range(6):
+    m(torch.ones(1, 2)).sum().backward()
+    %s
+"""
+        updating = self.script(script % "[p.data.sub_(p.grad) for p in m.parameters()]", "by_hand.py")
+        frozen = self.script(script % "m.zero_grad()", "frozen.py")
+        self.run_python(RECORDER, "--out", "run", "--steps", "1,3", updating)
+        self.assertEqual({(r["step"], r.get("micro", 0)) for r in self.read().tensors}, {(1, 0), (3, 0)})
+        _, err = self.run_python(RECORDER, "--out", "plan", "--steps", "0:4", "--plan", updating)
+        self.assertIn("from the 2 training steps", err)
+        self.assertIn("--steps 0:4, 4 steps: about", err)
+        _, err = self.run_python(RECORDER, "--out", "plan", "--steps", "0:4", "--plan", frozen)
+        self.assertIn("all 6 iterations of the script count as one step", err)
+        self.assertNotIn("4 steps: about", err)
+        _, err = self.run_python(RECORDER, "--out", "frozen", "--steps", "0:4", frozen)
+        self.assertIn("no optimizer was seen: all 6 iterations count as one step", err)
+
     def test_wrong_options(self):
         for options, said in ((["--steps", "3:1"], "selects nothing"), (["--steps", "x"], "expected numbers"), (["--phases", "sideways"], "no phase sideways"),
                               (["--modules", "("], "no regular expression"), (["--write", "a=much"], "full, sketch"), (["--budget", "lots"], "a size"),
