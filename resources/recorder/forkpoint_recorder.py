@@ -884,28 +884,53 @@ def storage_of(tensor):
         return None
 
 
-def sharding_of(tensor):
-    """placement, global_shape and global_offset of a DTensor; {} for every other tensor."""
+def sharding_of(tensor, of_batch=False):
+    """placement, global_shape and global_offset of a DTensor, or not_observed: why its part cannot be placed; {} for every other tensor.
+
+    Each axis of the mesh cuts what those before it left. A strided shard (FSDP2 over tensor parallelism) was cut after the axes behind it, into
+    whose `split_factor` parts it reaches: if those are all the parts that they make, what is left is a block; else its rows lie apart.
+    `of_batch`: computed from this rank's batch. Ranks outside the mesh then have other batches, and what the mesh makes up is not the whole.
+    """
     placements, mesh = getattr(tensor, "placements", None), getattr(tensor, "device_mesh", None)
     if placements is None or mesh is None:
         return {}
     names = mesh.mesh_dim_names or ["mesh%d" % i for i in range(mesh.ndim)]
-    place, coordinate = mesh.get_coordinate() or [0] * mesh.ndim, []
-    size, offset = list(tensor.shape), [0] * tensor.dim()
+    place, described, shards = mesh.get_coordinate(), [], []
+    if place is None:
+        return {"not_observed": "this rank has no part of it"}
     for axis, placement in enumerate(placements):
-        if placement.is_shard():
-            dim = placement.dim % max(1, tensor.dim())
-            chunk = -(-size[dim] // mesh.size(axis))
-            start = min(chunk * place[axis], size[dim])
-            offset[dim] += start
-            size[dim] = min(chunk, size[dim] - start)
-            coordinate.append({"axis": names[axis], "type": "shard", "dim": dim})
+        if placement.is_replicate():
+            described.append({"axis": names[axis], "type": "replicate"})
         elif placement.is_partial():
             op = getattr(placement, "reduce_op", "sum")
-            coordinate.append({"axis": names[axis], "type": "partial", "op": "mean" if "avg" in str(op).lower() else str(op)})
+            described.append({"axis": names[axis], "type": "partial", "op": "mean" if "avg" in str(op).lower() else str(op)})
+        elif isinstance(getattr(placement, "dim", None), int):
+            dim = placement.dim % max(1, tensor.dim())            # is_shard() is False of strided ones since they are a class of their own
+            shards.append((axis, dim, getattr(placement, "split_factor", 1)))
+            described.append({"axis": names[axis], "type": "shard", "dim": dim})
         else:
-            coordinate.append({"axis": names[axis], "type": "replicate"})
-    return {"placement": coordinate, "global_shape": list(tensor.shape), "global_offset": offset}
+            return {"not_observed": "its placement %s is unknown to this version" % placement}
+    cuts, parts = [], collections.Counter()                       # parts: dimension -> into how many the axes behind cut it
+    for axis, dim, factor in reversed(shards):
+        if factor == 1:
+            cuts.insert(0, (axis, dim))
+        elif factor == max(1, parts[dim]):
+            cuts.append((axis, dim))
+        else:
+            return {"not_observed": "its part is no block of the whole: %s" % (tuple(placements),)}
+        parts[dim] = max(1, parts[dim]) * mesh.size(axis)
+    size, offset = list(tensor.shape), [0] * tensor.dim()
+    for axis, dim in cuts:
+        chunk = -(-size[dim] // mesh.size(axis))
+        start = min(chunk * place[axis], size[dim])
+        offset[dim] += start
+        size[dim] = min(chunk, size[dim] - start)
+    local = getattr(tensor, "_local_tensor", tensor)
+    if list(local.shape) != size:
+        return {"not_observed": "its part has the shape %s where its placements %s leave %s" % (list(local.shape), tuple(placements), size)}
+    if of_batch and mesh.size() < torch.distributed.get_world_size():
+        return {"placement": described}
+    return {"placement": described, "global_shape": list(tensor.shape), "global_offset": offset}
 
 
 def same_values(found, record):
@@ -2218,13 +2243,14 @@ class Session:
         detail = self.selection.detail(self.mode, self.step, phase, kind, module, fields.get("param"), fields.get("slot"))
         if detail == "none":
             return None
+        sharding = sharding_of(tensor, phase in ("data", "forward", "backward"))
+        missing = missing or fields.pop("not_observed", None) or sharding.pop("not_observed", None)      # the first: of spread_as()
         with torch.no_grad():
             record = {"step": self.step}
             if micro:
                 record["micro"] = self.micro
             record.update(phase=phase, kind=kind, module=module)
             record.update((name, value) for name, value in fields.items() if value not in (None, "", 0, False) or name == "param")
-            sharding = sharding_of(tensor)
             whole, offset = fields.get("global_shape", sharding.get("global_shape")), fields.get("global_offset", sharding.get("global_offset"))
             if missing:
                 local, result = tensor, None
@@ -2457,8 +2483,8 @@ class Session:
             return
         paths, ref = self.names.paths(module), weakref.ref(self)
         for name, tensor in module._parameters.items():
-            if tensor is None or hasattr(tensor, "_local_tensor") or not tensor.requires_grad or not tensor.is_leaf or not paths:
-                continue
+            if tensor is None or self.names.parameter(tensor) is not None or not tensor.requires_grad or not tensor.is_leaf or not paths:
+                continue                                          # named: the sharded one, or one that fully_shard() leaves alone
             known = self.whole_parameters.get(id(tensor))
             if known is not None and known.ref() is tensor:
                 continue
@@ -2475,7 +2501,7 @@ class Session:
     def spread_output(self, module, output):
         frame = self.local.stack[-1] if self.local.stack else None
         if frame is not None and frame.module is module and self.recording:
-            frame.spread = [(tensor._local_tensor, sharding_of(tensor)) for _, tensor in tensors_in(output) if hasattr(tensor, "_local_tensor")]
+            frame.spread = [(tensor._local_tensor, sharding_of(tensor, True)) for _, tensor in tensors_in(output) if hasattr(tensor, "_local_tensor")]
 
     @staticmethod
     def spread_as(frame, tensor):
