@@ -54,6 +54,7 @@ import shlex
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -1217,6 +1218,7 @@ class Parameter:
     def __init__(self, tensor, module, name):
         self.ref, self.module, self.name, self.replicated, self.hook = weakref.ref(tensor), module, name, False, None
         self.gradient = None                                      # what is Known of its last gradient
+        self.whole = None                                         # its shape, where FSDP1 leaves a flat piece of it (use_orig_params)
 
     @property
     def full_name(self):
@@ -1354,7 +1356,7 @@ class Names:
     def walk(self, top, prefix, root):
         """Name everything below `top`, whose path is `prefix`."""
         names = collections.OrderedDict()                         # id(parameter) -> (parameter, its full names)
-        wrappers = []
+        wrappers, flattened = [], []
         for path, module in top.named_modules(remove_duplicate=False):
             path = join(prefix, path)
             paths = self.paths(module)
@@ -1372,10 +1374,16 @@ class Names:
                 wrappers.append(module)
             if any(cls.__name__ == "FullyShardedDataParallel" for cls in type(module).__mro__):
                 self.flat = True
+                handles = getattr(module, "_handles", None) or [getattr(module, "_handle", None)]       # before and since PyTorch 2.1
+                flattened += [handle.flat_param for handle in handles if handle is not None]
             if any(hasattr(parameter, "_local_tensor") for parameter in module._parameters.values()):
                 self.spread = True
         for wrapper in wrappers:
             self.mark_replicated(wrapper)
+        for flat in flattened:
+            for parameter, shape in zip(getattr(flat, "_params", None) or (), flat._shapes):            # none without use_orig_params
+                if self.parameter(parameter) is not None:
+                    self.parameter(parameter).whole = shape
         for parameter, known_by in names.values():
             if len(known_by) > 1 and tuple(known_by) not in self.ties:
                 self.ties.add(tuple(known_by))
@@ -2294,8 +2302,26 @@ class Session:
             placement = [{"axis": "dp", "type": "replicate"}] + placement
         if kind == "optimizer_state" and tensor.dim() == 0:
             placement = [place for place in placement if place["type"] != "shard"]
+        tensor, missing = self.unflattened(tensor, parameter)
+        if tensor is None:
+            self.miss("parameters of which this rank has nothing", "FullyShardedDataParallel keeps them on other ranks")
+            return None
         return self.put(tensor, phase, kind, parameter.module, micro=micro, param=parameter.name, slot=slot, placement=placement or None,
-                        unless=unless)
+                        unless=unless, missing=missing)
+
+    @staticmethod
+    def unflattened(tensor, parameter):
+        """(tensor, None), in the parameter's shape where this rank has all of it; (a tensor of that shape without values, why) where FSDP1 left a
+        piece, which is a run of elements and no block of the whole; (None, None) where it left nothing, so that others have what there is."""
+        piece, whole = parameter.ref(), parameter.whole
+        if whole is None or piece is None or piece.shape == whole or not tensor.dim():
+            return tensor, None
+        if not piece.numel():
+            return None, None
+        if piece.numel() < whole.numel():
+            return torch.empty(whole, dtype=tensor.dtype, device="meta"), "this rank has a flat piece of it (FullyShardedDataParallel with " \
+                "use_orig_params); fully_shard keeps pieces that can be placed"
+        return tensor.detach().view(whole) if tensor.numel() == whole.numel() else tensor, None
 
     def placement_of(self, name):
         return [placement for pattern, placement in self.declared if fnmatch.fnmatchcase(name, pattern)]
@@ -2996,6 +3022,12 @@ class Session:
         self.put_state(optimizer, owned, "@before")
 
     def put_state(self, optimizer, owned, suffix):
+        if any(cls.__name__ == "ZeroRedundancyOptimizer" for cls in type(optimizer).__mro__):
+            optimizer = getattr(optimizer, "optim", optimizer)    # it updates the parameters that this rank owns, and has their state
+            here = {id(tensor) for group in getattr(optimizer, "param_groups", ()) for tensor in group["params"]}
+            elsewhere = sum(id(tensor) not in here for tensor, _ in owned)
+            if elsewhere:
+                self.missed["optimizer state of parameters that other ranks update", "ZeroRedundancyOptimizer keeps it there"] = elsewhere
         for tensor, parameter in owned:
             state = optimizer.state.get(tensor) if hasattr(optimizer.state, "get") else None
             for name, value in list((state or {}).items()):
@@ -3838,6 +3870,28 @@ def tensor_name(record, unwrapped=False):
     return "m%d/%s" % (record["micro"], name) if record.get("micro") else name
 
 
+def is_record(line):
+    """Whether a line of tensors.jsonl has what it needs to be found and named; others are skipped (FORMAT.md, section 7)."""
+    required = {"step": int, "order": int, "phase": str, "kind": str, "module": str, "dtype": str, "shape": list}
+    optional = {"micro": int, "call": int, "param": str, "slot": str}
+    return isinstance(line, dict) and all(isinstance(line.get(key), kind) for key, kind in required.items()) and all(
+        line.get(key) is None or isinstance(line[key], kind) for key, kind in optional.items())
+
+
+def is_size(value, limit=(1 << 63) - 1):
+    return type(value) is int and 0 <= value <= limit
+
+
+def count_of(record, shape):
+    """Number of elements of a shape, which no one has checked yet. PyTorch and numpy have up to 64 dimensions."""
+    count = 1
+    for length in shape if isinstance(shape, list) and len(shape) <= 64 else [None]:
+        count *= max(1, length) if is_size(length) else 0
+        if not is_size(count) or not count:
+            raise ValueError("%s: no tensor has the shape %s" % (tensor_name(record), str(shape)[:80]))
+    return 0 if 0 in shape else count
+
+
 def zstd_decompressor():
     """A function (bytes, raw size) -> bytes, from whatever this Python has."""
     for module in ("compression.zstd", "zstandard", "pyzstd"):
@@ -3879,8 +3933,8 @@ class Bundle:
         self.ranks = [int(name[4:]) for name in self.folders]
         self.records, self.scalars, self.info = {}, {}, {}
         for rank, folder in zip(self.ranks, self.folders):
-            self.records[rank], self.scalars[rank] = self.lines(folder, "tensors.jsonl"), self.lines(folder, "scalars.jsonl")
-            with contextlib.suppress(OSError, ValueError), io.open(os.path.join(path, folder, "rank.json"), encoding="utf-8") as file:
+            self.records[rank], self.scalars[rank] = list(filter(is_record, self.lines(folder, "tensors.jsonl"))), self.lines(folder, "scalars.jsonl")
+            with contextlib.suppress(OSError, ValueError, RecursionError), io.open(os.path.join(path, folder, "rank.json"), encoding="utf-8") as file:
                 self.info[rank] = json.load(file)
             if self.info.get(rank, {}).get("version", FORMAT_VERSION)[0] > FORMAT_VERSION[0]:
                 raise ValueError("%s was written in format %s; this file reads %d.x" % (path, self.info[rank]["version"], FORMAT_VERSION[0]))
@@ -3891,7 +3945,7 @@ class Bundle:
         with contextlib.suppress(FileNotFoundError), io.open(os.path.join(self.path, folder, name), "rb") as file:
             for line in file:
                 if line.endswith(b"\n"):                          # a torn last line does not count
-                    with contextlib.suppress(ValueError):
+                    with contextlib.suppress(ValueError, RecursionError):
                         result.append(json.loads(line))
         return result
 
@@ -3946,7 +4000,8 @@ class Bundle:
         record = self.record(step, name, rank)
         if "sketch" not in record:
             raise LookupError("%s was not recorded as a sketch" % tensor_name(record))
-        kept = dict(record, shape=[record["sketch"]["samples"]], **{key: record["sketch"].get(key) for key in ("file", "offset")})
+        kept = dict(record, shape=[record["sketch"].get("samples")], **{key: record["sketch"].get(key) for key in ("file", "offset")})
+        count_of(record, record["shape"]), count_of(record, record.get("global_shape") or [])
         values = as_tensor(self.data(kept, self.only_rank(rank)), record["dtype"], kept["shape"])
         indices = None
         with contextlib.suppress(ImportError):
@@ -3956,35 +4011,48 @@ class Bundle:
 
     def data(self, record, rank):
         """The raw bytes of a record."""
-        item = ITEM_SIZES[record["dtype"]]
-        size = item
-        for length in record["shape"]:
-            size *= length
-        if not record.get("file"):
-            if size:
-                raise LookupError("%s has no bytes" % tensor_name(record))
+        name, item, size = tensor_name(record), ITEM_SIZES.get(record["dtype"]), count_of(record, record["shape"])
+        if item is None:
+            raise ValueError("%s: dtype %s is unknown to this version" % (name, record["dtype"]))
+        size *= item
+        if not size:
             return bytearray()
-        if os.path.basename(record["file"]) != record["file"] or record["file"] in ("", ".", ".."):
-            raise ValueError("%s: a bundle's files have plain names" % record["file"])
+        if not record.get("file"):
+            raise LookupError("%s has no bytes" % name)
+        if not isinstance(record["file"], str) or os.path.basename(record["file"]) != record["file"] or record["file"] in (".", "..") \
+                or "\0" in record["file"]:
+            raise ValueError("%s: a bundle's files have plain names, which %s is not" % (name, record["file"]))
+        path, codec, offset = os.path.join(self.path, "rank%05d" % rank, record["file"]), record.get("codec") or "raw", record.get("offset")
         frame_size, result = record.get("frame_size") or 1 << 20, bytearray()
-        with io.open(os.path.join(self.path, "rank%05d" % rank, record["file"]), "rb") as file:
-            file.seek(record["offset"])
-            if (record.get("codec") or "raw") == "raw":
-                stored = [min(frame_size, size - begin) for begin in range(0, size, frame_size)]
-            elif record["codec"] == "zstd":
-                stored = record["frames"]
-                self.decompress = self.decompress or zstd_decompressor()
-            else:
-                raise ValueError("%s: codec %s is unknown to this version" % (tensor_name(record), record["codec"]))
+        if codec not in ("raw", "zstd"):
+            raise ValueError("%s: codec %s is unknown to this version" % (name, codec))
+        if not is_size(frame_size, 1 << 28):
+            raise ValueError("%s: frames of %s bytes are more than the format allows" % (name, frame_size))
+        # Checked against the file before anything is made of it: a record may say what it wants.
+        status = os.lstat(path)                                   # links are not followed, and a pipe would be waited for
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("%s: %s is no plain file" % (name, path))
+        there = status.st_size
+        if not is_size(offset, there) or offset % 64:
+            raise ValueError("%s: no tensor begins at offset %s of %s, which has %d bytes" % (name, offset, record["file"], there))
+        stored = record.get("frames") if codec == "zstd" else [size]
+        if not isinstance(stored, list) or not all(is_size(length) and length for length in stored) or sum(stored) > there - offset:
+            raise ValueError("%s: its bytes are damaged, or missing from %s" % (name, record["file"]))
+        if codec == "zstd":
+            self.decompress = self.decompress or zstd_decompressor()
+        else:
+            stored = [min(frame_size, size - begin) for begin in range(0, size, frame_size)]
+        with io.open(path, "rb") as file:
+            file.seek(offset)
             for length in stored:
                 frame, raw = file.read(length), min(frame_size, size - len(result))
-                if record.get("codec") == "zstd":
+                if codec == "zstd":
                     frame = self.decompress(frame, raw)
                 if len(frame) != raw:
-                    raise ValueError("%s: its bytes are damaged, or missing from %s" % (tensor_name(record), record["file"]))
+                    raise ValueError("%s: its bytes are damaged, or missing from %s" % (name, record["file"]))
                 result += unshuffled(frame, item) if record.get("filter") == "shuffle" else frame
         if len(result) != size:
-            raise ValueError("%s: %d bytes are there, %d are needed" % (tensor_name(record), len(result), size))
+            raise ValueError("%s: %d bytes are there, %d are needed" % (name, len(result), size))
         return result
 
 
