@@ -55,6 +55,7 @@ import shlex
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -978,28 +979,53 @@ def open_files_limit():
         return math.inf
 
 
-def sharding_of(tensor):
-    """placement, global_shape and global_offset of a DTensor; {} for every other tensor."""
+def sharding_of(tensor, of_batch=False):
+    """placement, global_shape and global_offset of a DTensor, or not_observed: why its part cannot be placed; {} for every other tensor.
+
+    Each axis of the mesh cuts what those before it left. A strided shard (FSDP2 over tensor parallelism) was cut after the axes behind it, into
+    whose `split_factor` parts it reaches: if those are all the parts that they make, what is left is a block; else its rows lie apart.
+    `of_batch`: computed from this rank's batch. Ranks outside the mesh then have other batches, and what the mesh makes up is not the whole.
+    """
     placements, mesh = getattr(tensor, "placements", None), getattr(tensor, "device_mesh", None)
     if placements is None or mesh is None:
         return {}
     names = mesh.mesh_dim_names or ["mesh%d" % i for i in range(mesh.ndim)]
-    place, coordinate = mesh.get_coordinate() or [0] * mesh.ndim, []
-    size, offset = list(tensor.shape), [0] * tensor.dim()
+    place, described, shards = mesh.get_coordinate(), [], []
+    if place is None:
+        return {"not_observed": "this rank has no part of it"}
     for axis, placement in enumerate(placements):
-        if placement.is_shard():
-            dim = placement.dim % max(1, tensor.dim())
-            chunk = -(-size[dim] // mesh.size(axis))
-            start = min(chunk * place[axis], size[dim])
-            offset[dim] += start
-            size[dim] = min(chunk, size[dim] - start)
-            coordinate.append({"axis": names[axis], "type": "shard", "dim": dim})
+        if placement.is_replicate():
+            described.append({"axis": names[axis], "type": "replicate"})
         elif placement.is_partial():
             op = getattr(placement, "reduce_op", "sum")
-            coordinate.append({"axis": names[axis], "type": "partial", "op": "mean" if "avg" in str(op).lower() else str(op)})
+            described.append({"axis": names[axis], "type": "partial", "op": "mean" if "avg" in str(op).lower() else str(op)})
+        elif isinstance(getattr(placement, "dim", None), int):
+            dim = placement.dim % max(1, tensor.dim())            # is_shard() is False of strided ones since they are a class of their own
+            shards.append((axis, dim, getattr(placement, "split_factor", 1)))
+            described.append({"axis": names[axis], "type": "shard", "dim": dim})
         else:
-            coordinate.append({"axis": names[axis], "type": "replicate"})
-    return {"placement": coordinate, "global_shape": list(tensor.shape), "global_offset": offset}
+            return {"not_observed": "its placement %s is unknown to this version" % placement}
+    cuts, parts = [], collections.Counter()                       # parts: dimension -> into how many the axes behind cut it
+    for axis, dim, factor in reversed(shards):
+        if factor == 1:
+            cuts.insert(0, (axis, dim))
+        elif factor == max(1, parts[dim]):
+            cuts.append((axis, dim))
+        else:
+            return {"not_observed": "its part is no block of the whole: %s" % (tuple(placements),)}
+        parts[dim] = max(1, parts[dim]) * mesh.size(axis)
+    size, offset = list(tensor.shape), [0] * tensor.dim()
+    for axis, dim in cuts:
+        chunk = -(-size[dim] // mesh.size(axis))
+        start = min(chunk * place[axis], size[dim])
+        offset[dim] += start
+        size[dim] = min(chunk, size[dim] - start)
+    local = getattr(tensor, "_local_tensor", tensor)
+    if list(local.shape) != size:
+        return {"not_observed": "its part has the shape %s where its placements %s leave %s" % (list(local.shape), tuple(placements), size)}
+    if of_batch and mesh.size() < torch.distributed.get_world_size():
+        return {"placement": described}
+    return {"placement": described, "global_shape": list(tensor.shape), "global_offset": offset}
 
 
 def same_values(found, record):
@@ -1341,6 +1367,7 @@ class Parameter:
     def __init__(self, tensor, module, name):
         self.ref, self.module, self.name, self.replicated, self.hook = weakref.ref(tensor), module, name, False, None
         self.gradient = None                                      # what is Known of its last gradient
+        self.whole = None                                         # its shape, where FSDP1 leaves a flat piece of it (use_orig_params)
 
     @property
     def full_name(self):
@@ -1508,7 +1535,7 @@ class Names:
     def walk(self, top, prefix, root):
         """Name everything below `top`, whose path is `prefix`."""
         names = collections.OrderedDict()                         # id(parameter) -> (parameter, its full names)
-        wrappers = []
+        wrappers, flattened = [], []
         for path, module in named_below(top, prefix):
             paths = self.paths(module)
             if paths is None:
@@ -1525,10 +1552,16 @@ class Names:
                 wrappers.append(module)
             if any(cls.__name__ == "FullyShardedDataParallel" for cls in type(module).__mro__):
                 self.flat = True
+                handles = getattr(module, "_handles", None) or [getattr(module, "_handle", None)]       # before and since PyTorch 2.1
+                flattened += [handle.flat_param for handle in handles if handle is not None]
             if any(hasattr(parameter, "_local_tensor") for parameter in module._parameters.values()):
                 self.spread = True
         for wrapper in wrappers:
             self.mark_replicated(wrapper)
+        for flat in flattened:
+            for parameter, shape in zip(getattr(flat, "_params", None) or (), flat._shapes):            # none without use_orig_params
+                if self.parameter(parameter) is not None:
+                    self.parameter(parameter).whole = shape
         for parameter, known_by in names.values():
             if len(known_by) > 1 and tuple(known_by) not in self.ties:
                 self.ties.add(tuple(known_by))
@@ -2484,13 +2517,14 @@ class Session:
         detail = self.selection.detail(self.mode, self.step, phase, kind, module, fields.get("param"), fields.get("slot"))
         if detail == "none":
             return None
+        sharding = sharding_of(tensor, phase in ("data", "forward", "backward"))
+        missing = missing or fields.pop("not_observed", None) or sharding.pop("not_observed", None)      # the first: of spread_as()
         with torch.no_grad():
             record = {"step": self.step}
             if micro:
                 record["micro"] = self.micro
             record.update(phase=phase, kind=kind, module=module)
             record.update((name, value) for name, value in fields.items() if value not in (None, "", 0, False) or name == "param")
-            sharding = sharding_of(tensor)
             whole, offset = fields.get("global_shape", sharding.get("global_shape")), fields.get("global_offset", sharding.get("global_offset"))
             if missing:
                 local, result = tensor, None
@@ -2534,8 +2568,26 @@ class Session:
             placement = [{"axis": "dp", "type": "replicate"}] + placement
         if kind == "optimizer_state" and tensor.dim() == 0:
             placement = [place for place in placement if place["type"] != "shard"]
+        tensor, missing = self.unflattened(tensor, parameter)
+        if tensor is None:
+            self.miss("parameters of which this rank has nothing", "FullyShardedDataParallel keeps them on other ranks")
+            return None
         return self.put(tensor, phase, kind, parameter.module, micro=micro, param=parameter.name, slot=slot, placement=placement or None,
-                        unless=unless)
+                        unless=unless, missing=missing)
+
+    @staticmethod
+    def unflattened(tensor, parameter):
+        """(tensor, None), in the parameter's shape where this rank has all of it; (a tensor of that shape without values, why) where FSDP1 left a
+        piece, which is a run of elements and no block of the whole; (None, None) where it left nothing, so that others have what there is."""
+        piece, whole = parameter.ref(), parameter.whole
+        if whole is None or piece is None or piece.shape == whole or not tensor.dim():
+            return tensor, None
+        if not piece.numel():
+            return None, None
+        if piece.numel() < whole.numel():
+            return torch.empty(whole, dtype=tensor.dtype, device="meta"), "this rank has a flat piece of it (FullyShardedDataParallel with " \
+                "use_orig_params); fully_shard keeps pieces that can be placed"
+        return tensor.detach().view(whole) if tensor.numel() == whole.numel() else tensor, None
 
     def placement_of(self, name):
         names = (name, script_name(name))
@@ -2733,8 +2785,8 @@ class Session:
             return
         paths, ref = self.names.paths(module), weakref.ref(self)
         for name, tensor in module._parameters.items():
-            if tensor is None or hasattr(tensor, "_local_tensor") or not tensor.requires_grad or not tensor.is_leaf or not paths:
-                continue
+            if tensor is None or self.names.parameter(tensor) is not None or not tensor.requires_grad or not tensor.is_leaf or not paths:
+                continue                                          # named: the sharded one, or one that fully_shard() leaves alone
             known = self.whole_parameters.get(id(tensor))
             if known is not None and known.ref() is tensor:
                 continue
@@ -2751,7 +2803,7 @@ class Session:
     def spread_output(self, module, output):
         frame = self.local.stack[-1] if self.local.stack else None
         if frame is not None and frame.module is module and self.recording:
-            frame.spread = [(tensor._local_tensor, sharding_of(tensor)) for _, tensor in tensors_in(output) if hasattr(tensor, "_local_tensor")]
+            frame.spread = [(tensor._local_tensor, sharding_of(tensor, True)) for _, tensor in tensors_in(output) if hasattr(tensor, "_local_tensor")]
 
     @staticmethod
     def spread_as(frame, tensor):
@@ -3274,6 +3326,12 @@ class Session:
         self.put_state(optimizer, owned, "@before")
 
     def put_state(self, optimizer, owned, suffix):
+        if any(cls.__name__ == "ZeroRedundancyOptimizer" for cls in type(optimizer).__mro__):
+            optimizer = getattr(optimizer, "optim", optimizer)    # it updates the parameters that this rank owns, and has their state
+            here = {id(tensor) for group in getattr(optimizer, "param_groups", ()) for tensor in group["params"]}
+            elsewhere = sum(id(tensor) not in here for tensor, _ in owned)
+            if elsewhere:
+                self.missed["optimizer state of parameters that other ranks update", "ZeroRedundancyOptimizer keeps it there"] = elsewhere
         for tensor, parameter in owned:
             state = optimizer.state.get(tensor) if hasattr(optimizer.state, "get") else None
             for name, value in list((state or {}).items()):
@@ -4144,6 +4202,28 @@ def tensor_name(record, spelling=0):
     return "m%d/%s" % (record["micro"], name) if record.get("micro") else name
 
 
+def is_record(line):
+    """Whether a line of tensors.jsonl has what it needs to be found and named; others are skipped (FORMAT.md, section 7)."""
+    required = {"step": int, "order": int, "phase": str, "kind": str, "module": str, "dtype": str, "shape": list}
+    optional = {"micro": int, "call": int, "param": str, "slot": str}
+    return isinstance(line, dict) and all(isinstance(line.get(key), kind) for key, kind in required.items()) and all(
+        line.get(key) is None or isinstance(line[key], kind) for key, kind in optional.items())
+
+
+def is_size(value, limit=(1 << 63) - 1):
+    return type(value) is int and 0 <= value <= limit
+
+
+def count_of(record, shape):
+    """Number of elements of a shape, which no one has checked yet. PyTorch and numpy have up to 64 dimensions."""
+    count = 1
+    for length in shape if isinstance(shape, list) and len(shape) <= 64 else [None]:
+        count *= max(1, length) if is_size(length) else 0
+        if not is_size(count) or not count:
+            raise ValueError("%s: no tensor has the shape %s" % (tensor_name(record), str(shape)[:80]))
+    return 0 if 0 in shape else count
+
+
 def zstd_decompressor():
     """A function (bytes, raw size) -> bytes, from whatever this Python has."""
     for module in ("compression.zstd", "zstandard", "pyzstd"):
@@ -4185,8 +4265,8 @@ class Bundle:
         self.ranks = [int(name[4:]) for name in self.folders]
         self.records, self.scalars, self.info = {}, {}, {}
         for rank, folder in zip(self.ranks, self.folders):
-            self.records[rank], self.scalars[rank] = self.lines(folder, "tensors.jsonl"), self.lines(folder, "scalars.jsonl")
-            with contextlib.suppress(OSError, ValueError), io.open(os.path.join(path, folder, "rank.json"), encoding="utf-8") as file:
+            self.records[rank], self.scalars[rank] = list(filter(is_record, self.lines(folder, "tensors.jsonl"))), self.lines(folder, "scalars.jsonl")
+            with contextlib.suppress(OSError, ValueError, RecursionError), io.open(os.path.join(path, folder, "rank.json"), encoding="utf-8") as file:
                 self.info[rank] = json.load(file)
             if self.info.get(rank, {}).get("version", FORMAT_VERSION)[0] > FORMAT_VERSION[0]:
                 raise ValueError("%s was written in format %s; this file reads %d.x" % (path, self.info[rank]["version"], FORMAT_VERSION[0]))
@@ -4197,7 +4277,7 @@ class Bundle:
         with contextlib.suppress(FileNotFoundError), io.open(os.path.join(self.path, folder, name), "rb") as file:
             for line in file:
                 if line.endswith(b"\n"):                          # a torn last line does not count
-                    with contextlib.suppress(ValueError):
+                    with contextlib.suppress(ValueError, RecursionError):
                         result.append(json.loads(line))
         return result
 
@@ -4252,7 +4332,8 @@ class Bundle:
         record = self.record(step, name, rank)
         if "sketch" not in record:
             raise LookupError("%s was not recorded as a sketch" % tensor_name(record))
-        kept = dict(record, shape=[record["sketch"]["samples"]], **{key: record["sketch"].get(key) for key in ("file", "offset")})
+        kept = dict(record, shape=[record["sketch"].get("samples")], **{key: record["sketch"].get(key) for key in ("file", "offset")})
+        count_of(record, record["shape"]), count_of(record, record.get("global_shape") or [])
         values = as_tensor(self.data(kept, self.only_rank(rank)), record["dtype"], kept["shape"])
         indices = None
         with contextlib.suppress(ImportError):
@@ -4262,35 +4343,48 @@ class Bundle:
 
     def data(self, record, rank):
         """The raw bytes of a record."""
-        item = ITEM_SIZES[record["dtype"]]
-        size = item
-        for length in record["shape"]:
-            size *= length
-        if not record.get("file"):
-            if size:
-                raise LookupError("%s has no bytes" % tensor_name(record))
+        name, item, size = tensor_name(record), ITEM_SIZES.get(record["dtype"]), count_of(record, record["shape"])
+        if item is None:
+            raise ValueError("%s: dtype %s is unknown to this version" % (name, record["dtype"]))
+        size *= item
+        if not size:
             return bytearray()
-        if os.path.basename(record["file"]) != record["file"] or record["file"] in ("", ".", ".."):
-            raise ValueError("%s: a bundle's files have plain names" % record["file"])
+        if not record.get("file"):
+            raise LookupError("%s has no bytes" % name)
+        if not isinstance(record["file"], str) or os.path.basename(record["file"]) != record["file"] or record["file"] in (".", "..") \
+                or "\0" in record["file"]:
+            raise ValueError("%s: a bundle's files have plain names, which %s is not" % (name, record["file"]))
+        path, codec, offset = os.path.join(self.path, "rank%05d" % rank, record["file"]), record.get("codec") or "raw", record.get("offset")
         frame_size, result = record.get("frame_size") or 1 << 20, bytearray()
-        with io.open(os.path.join(self.path, "rank%05d" % rank, record["file"]), "rb") as file:
-            file.seek(record["offset"])
-            if (record.get("codec") or "raw") == "raw":
-                stored = [min(frame_size, size - begin) for begin in range(0, size, frame_size)]
-            elif record["codec"] == "zstd":
-                stored = record["frames"]
-                self.decompress = self.decompress or zstd_decompressor()
-            else:
-                raise ValueError("%s: codec %s is unknown to this version" % (tensor_name(record), record["codec"]))
+        if codec not in ("raw", "zstd"):
+            raise ValueError("%s: codec %s is unknown to this version" % (name, codec))
+        if not is_size(frame_size, 1 << 28):
+            raise ValueError("%s: frames of %s bytes are more than the format allows" % (name, frame_size))
+        # Checked against the file before anything is made of it: a record may say what it wants.
+        status = os.lstat(path)                                   # links are not followed, and a pipe would be waited for
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("%s: %s is no plain file" % (name, path))
+        there = status.st_size
+        if not is_size(offset, there) or offset % 64:
+            raise ValueError("%s: no tensor begins at offset %s of %s, which has %d bytes" % (name, offset, record["file"], there))
+        stored = record.get("frames") if codec == "zstd" else [size]
+        if not isinstance(stored, list) or not all(is_size(length) and length for length in stored) or sum(stored) > there - offset:
+            raise ValueError("%s: its bytes are damaged, or missing from %s" % (name, record["file"]))
+        if codec == "zstd":
+            self.decompress = self.decompress or zstd_decompressor()
+        else:
+            stored = [min(frame_size, size - begin) for begin in range(0, size, frame_size)]
+        with io.open(path, "rb") as file:
+            file.seek(offset)
             for length in stored:
                 frame, raw = file.read(length), min(frame_size, size - len(result))
-                if record.get("codec") == "zstd":
+                if codec == "zstd":
                     frame = self.decompress(frame, raw)
                 if len(frame) != raw:
-                    raise ValueError("%s: its bytes are damaged, or missing from %s" % (tensor_name(record), record["file"]))
+                    raise ValueError("%s: its bytes are damaged, or missing from %s" % (name, record["file"]))
                 result += unshuffled(frame, item) if record.get("filter") == "shuffle" else frame
         if len(result) != size:
-            raise ValueError("%s: %d bytes are there, %d are needed" % (tensor_name(record), len(result), size))
+            raise ValueError("%s: %d bytes are there, %d are needed" % (name, len(result), size))
         return result
 
 

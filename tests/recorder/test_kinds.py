@@ -135,10 +135,99 @@ class Kinds(RecorderTest):
 
     @unittest.skipIf(TORCH < (2, 0), "FSDP on the CPU with gloo needs PyTorch 2")
     def test_fsdp1(self):
-        for rank in self.train("fsdp1"):
-            self.assertEqual(self.missed(rank), ["local gradients under FullyShardedDataParallel"])
-            self.assertTrue(rank.records(step=1, phase="reduce"))
+        """A parameter is recorded in its own shape by the rank that has all of it; where two have a piece each, both say that it was not seen."""
+        ranks = self.train("fsdp1")
+        whole = {"0.norm.weight": [8], "0.norm.bias": [8], "0.up.weight": [16, 8], "0.up.bias": [16], "0.down.weight": [8, 16], "0.down.bias": [8],
+                 "2.weight": [4, 8], "2.bias": [4]}
+        whole.update({name.replace("0", "1", 1): shape for name, shape in list(whole.items())[:6]})
+        found = {}                                                    # (phase, name, slot) -> records of all ranks
+        for rank in ranks:
+            self.assertIn("local gradients under FullyShardedDataParallel", self.missed(rank))
             self.assertTrue(rank.records(step=1, phase="forward", kind="output", module="_fsdp_wrapped_module.0.up"))
+            for record in rank.records(step=1):
+                if record["kind"] in ("param", "grad") or record["kind"] == "optimizer_state" and not record["slot"].startswith("step"):
+                    name = recorder.normalised(record["module"]).replace("_fsdp_wrapped_module.", "") + "." + record["param"]
+                    self.assertEqual(record["shape"], whole[name])
+                    found.setdefault((record["phase"] + "/" + record["kind"], name, record.get("slot")), []).append((rank, record))
+        values = {key: [rank.read(record) for rank, record in records if "not_observed" not in record] for key, records in found.items()}
+        for key, records in found.items():
+            self.assertEqual(len(values[key]), 1 if len(records) == 1 else 0, key)
+        self.assertEqual({(kind, slot) for kind, _, slot in found}, {("start/param", None), ("reduce/grad", None), ("optimizer/param", None)} | {
+            ("optimizer/optimizer_state", slot) for slot in ("exp_avg", "exp_avg_sq", "exp_avg@before", "exp_avg_sq@before")})
+        split = {name for (_, name, _), records in found.items() if len(records) > 1}
+        self.assertEqual(len(split), 1)                               # the border between two ranks
+        self.assertEqual({len(records) for (_, name, _), records in found.items() if name in split}, {2})
+        self.assertEqual({name for _, name, _ in found}, set(whole))
+        # The values lie in the right places: those of FSDP2 are the same but for rounding.
+        self.run_ranks([RECORDER, "--out", "fsdp2", KINDS, "fsdp2", "other"])
+        others = [self.read(os.path.join(self.folder, "fsdp2"), rank) for rank in (0, 1)]
+        for name in sorted(set(whole) - split):
+            module, param = name.rsplit(".", 1)
+            for step, key in ((0, ("start/param", name, None)), (1, ("optimizer/optimizer_state", name, "exp_avg"))):
+                phase, kind = key[0].split("/")
+                slot = key[2] or ""
+                parts = torch.cat([other.value(step=step, phase=phase, kind=kind, module=module, param=param, slot=slot) for other in others])
+                own, = [rank.read(r) for rank in ranks for r in rank.records(step=step, phase=phase, kind=kind, param=param, slot=slot)
+                        if r["module"].replace("_fsdp_wrapped_module.", "").replace("_fsdp_wrapped_module", "") == module]
+                self.assertTrue(torch.allclose(own, parts, rtol=1e-4, atol=1e-7), key)
+
+    @unittest.skipIf(TORCH < (2, 6), "no fully_shard")
+    def test_shards_of_shards(self):
+        """What ranks have of a parameter that FSDP2 and tensor parallelism cut, joined at the recorded offsets, is what PyTorch joins."""
+        ranks = self.train("sharded_twice", 4)
+        whole = torch.load(os.path.join(self.folder, "recorded.whole"))
+        for (name, what), expected in whole.items():
+            module, param = name.rsplit(".", 1)
+            keys = {"param": dict(phase="optimizer", kind="param"), "grad": dict(phase="reduce", kind="grad"),
+                    "exp_avg": dict(phase="optimizer", kind="optimizer_state", slot="exp_avg")}[what]
+            records = [rank.record(step=2, module=module, param=param, **keys) for rank in ranks]
+            joined, there = torch.full_like(expected, float("nan")), torch.zeros_like(expected)
+            for rank, record in zip(ranks, records):
+                self.assertEqual(record["global_shape"], list(expected.shape))
+                place = tuple(slice(begin, begin + size) for begin, size in zip(record["global_offset"], record["shape"]))
+                joined[place] = rank.read(record)
+                there[place] += 1
+            self.assertSame(joined, expected)
+            cut = {p["axis"] for p in records[0]["placement"] if p["type"] == "shard"}
+            self.assertEqual(there.unique().tolist(), [4 / 2 ** len(cut)], (name, what))
+            if what == "grad":                                        # the local ones: each pair of tp ranks has those of its batch
+                local = [rank.record(step=2, phase="backward", kind="grad", module=module, param=param) for rank in ranks]
+                self.assertFalse([record for record in local if "global_shape" in record])
+                values = [rank.read(record) for rank, record in zip(ranks, local)]
+                dims = [p["dim"] for p in local[0].get("placement", ()) if p["type"] == "shard"]
+                sums = [torch.cat(values[k:k + 2], dims[0]) if dims else values[k] for k in (0, 2)]
+                self.assertTrue(torch.allclose(sum(sums) / 2, expected, rtol=1e-5, atol=1e-7), name)
+        shards = {name: {p["axis"]: p["dim"] for p in ranks[0].record(step=0, phase="start", module="net." + name, param="weight")["placement"]}
+                  for name in "0134"}
+        self.assertEqual(shards, {"0": {"dp": 0, "tp": 0}, "1": {"dp": 0, "tp": 1}, "3": {"dp": 0, "tp": 0}, "4": {"dp": 1, "tp": 1}})
+        for rank in ranks:
+            self.assertEqual(self.missed(rank), ["param of the root"])
+            for param, why in (("apart", "no block of the whole"), ("torn", r"shape \[3\] where .* leave \[4\]")):
+                for phase in ("start", "optimizer"):
+                    record = rank.record(step=1, phase=phase, kind="param", module="", param=param)
+                    self.assertRegex(record["not_observed"], why)
+                    self.assertNotIn("placement", record)
+            output = rank.record(step=1, phase="forward", kind="output", module="net.0")
+            self.assertEqual((output["placement"], output.get("global_shape")), ([{"axis": "tp", "type": "shard", "dim": 2}], None))
+
+    def test_optimizer_state_that_is_divided_among_ranks(self):
+        ranks = self.train("zero")
+        names = {(r["module"], r["param"]) for r in ranks[0].records(step=1, phase="reduce")}
+        self.assertEqual(len(names), 14)
+        owned = [{(r["module"], r["param"]) for r in rank.records(step=1, kind="optimizer_state")} for rank in ranks]
+        self.assertEqual((owned[0] | owned[1], owned[0] & owned[1]), (names, set()))
+        for rank, own in zip(ranks, owned):
+            self.assertTrue(own)
+            self.assertEqual([(m["what"], m["count"]) for m in rank.info["coverage"]["not_observed"]],
+                             [("optimizer state of parameters that other ranks update", 14 - len(own))])
+            self.assertEqual(rank.records(step=0, kind="optimizer_state", slot="exp_avg@before"), [])
+            for module, param in own:
+                def value(step, **keys):
+                    return rank.value(step=step, module=module, param=param, **keys)
+                before, after = value(1, kind="optimizer_state", slot="exp_avg@before"), value(1, kind="optimizer_state", slot="exp_avg")
+                self.assertSame(before, value(0, kind="optimizer_state", slot="exp_avg"))
+                self.assertTrue(torch.allclose(after, 0.9 * before + 0.1 * value(1, phase="reduce", kind="grad"), rtol=1e-5, atol=1e-8))
+                self.assertEqual(value(1, kind="optimizer_state", slot="step").item(), 2)
 
     @unittest.skipIf(TORCH < (2, 6), "no fully_shard")
     def test_fsdp2(self):

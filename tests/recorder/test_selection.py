@@ -384,6 +384,53 @@ class Reading(RecorderTest):
         with self.assertRaisesRegex(ValueError, "damaged|missing"):
             bundle[0, "m.packed"]
 
+    def test_records_that_cannot_be(self):
+        """What a record says is checked before memory is taken or a file read; the error names the record."""
+        self.record(lambda _: nn.Linear(2, 1)(torch.ones(1, 2)).sum().backward())
+        index = os.path.join(self.out + ".forkpoint", "rank00000", "tensors.jsonl")
+        with open(index) as file:
+            lines = file.read().splitlines()
+        good = next(json.loads(line) for line in lines if '"start"' in line and '"weight"' in line)
+        self.assertEqual(good["shape"], [1, 2])
+        shapes = [[1 << 62, 1 << 62], [1 << 62, 0, 1 << 62], [1 << 40], [-1, 2], [-1, -2], [1.0, 2], ["1", 2], [None], [True, 2], [1] * 5000, [10 ** 400]]
+        cases = [({"shape": shape}, "no tensor has the shape|damaged") for shape in shapes]
+        cases += [({"offset": offset}, "no tensor begins at offset") for offset in (-64, 1 << 40, 1 << 70, 3, 0.0, "0", None, [0])]
+        cases += [({"dtype": "float99"}, "dtype float99 is unknown"), ({"codec": "lzma"}, "codec lzma is unknown"), ({"file": "../rank.json"}, "plain names"),
+                  ({"file": "a\0b"}, "plain names"), ({"file": 7}, "plain names"), ({"frame_size": -1}, "frames of -1 bytes"),
+                  ({"frame_size": 1 << 60}, "frames of"), ({"frame_size": "1"}, "frames of")]
+        cases += [({"codec": "zstd", "frames": frames}, "damaged, or missing") for frames in (None, 7, [1 << 62], [-1], [0] * 9, ["8"], [[8]])]
+        for change, said in cases:
+            with self.subTest(**change):
+                with open(index, "w") as file:
+                    file.write(json.dumps(dict(good, **change)) + "\n")
+                with self.assertRaisesRegex(ValueError, "^start/param/weight: .*(%s)" % said):
+                    recorder.open(self.out)[0, "start/param/weight"]
+        sketch = dict(good, detail="sketch", sketch={"samples": 2, "file": good["file"], "offset": good["offset"]})
+        for change in ({"shape": [1 << 62, 1 << 62]}, {"global_shape": [1 << 62, 1 << 62], "global_offset": [0, 0]},
+                       {"sketch": dict(sketch["sketch"], samples=1 << 62)}, {"sketch": dict(sketch["sketch"], samples=-1)}):
+            with self.subTest(**change):
+                with open(index, "w") as file:
+                    file.write(json.dumps(dict(sketch, **change)) + "\n")
+                with self.assertRaisesRegex(ValueError, "^start/param/weight: "):
+                    recorder.open(self.out).sketch(0, "start/param/weight")
+        # Lines that are no records are skipped.
+        broken = ["[1,2]", "7", "[" * 100000, "{}"] + [json.dumps(dict(good, **{key: {}})) for key in ("step", "order", "phase", "shape", "slot", "param")]
+        with open(index, "w") as file:
+            file.write("\n".join(broken + [json.dumps(good)]) + "\n")
+        bundle = recorder.open(self.out)
+        self.assertEqual((bundle.steps, bundle.names(0)), ([0], ["start/param/weight"]))
+        self.assertEqual(bundle[0, "start/param/weight"].shape, (1, 2))
+
+    def test_files_that_are_none(self):
+        self.record(lambda _: nn.Linear(2, 1)(torch.ones(1, 2)).sum().backward())
+        data = os.path.join(self.out + ".forkpoint", "rank00000", "tensors-0000.bin")
+        os.rename(data, data + ".kept")
+        for make in (lambda: os.symlink(data + ".kept", data), lambda: os.mkfifo(data), lambda: os.mkdir(data)):
+            make()
+            with self.assertRaisesRegex(ValueError, "^start/param/weight: .* is no plain file"):
+                recorder.open(self.out)[0, "start/param/weight"]
+            os.rmdir(data) if os.path.isdir(data) else os.unlink(data)
+
     def test_without_pytorch(self):
         self.record(lambda _: nn.Linear(2, 1)(torch.ones(1, 2)).sum().backward())
         out, _ = self.run_python("-S", "-c", "import sys\nsys.path.insert(0, %r)\nimport forkpoint_recorder as r\nb = r.open('run')\nv = b[0, 'batch'] if 0 else b[0, 'forward/output/loss']\n"

@@ -90,6 +90,53 @@ def tensor(sequence=False):
     return model, loop(model)
 
 
+class Apart(nn.Module):
+    """Has, beside a network, parameters that no rank has a block of: rows that lie apart, and a part of another size than its placement says."""
+
+    def __init__(self, net, devices):
+        super().__init__()
+        from torch.distributed.tensor import DTensor, Replicate, Shard
+        from torch.distributed.tensor.placement_types import _StridedShard
+        self.net = net
+        self.apart = nn.Parameter(DTensor.from_local(torch.ones(2, 3), devices, [Shard(0), _StridedShard(0, split_factor=2)], run_check=False))
+        self.torn = nn.Parameter(DTensor.from_local(torch.ones(3), devices, [Shard(0), Replicate()], run_check=False, shape=torch.Size([8]), stride=(1,)))
+
+    def forward(self, x):
+        return self.net(x)
+
+
+def sharded_twice():
+    """FSDP2 over tensor parallelism: both cut the same dim of some parameters, 5 rows into 3 and 2 too, and of others one dim each. Keeps the whole
+    tensors as PyTorch puts them together."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import Shard
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    devices = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(8, 10), nn.Linear(10, 6), nn.LayerNorm(6), nn.Linear(6, 8), nn.Linear(8, 4))
+    parallelize_module(net, devices["tp"], {"0": ColwiseParallel(), "1": RowwiseParallel(), "3": ColwiseParallel(), "4": RowwiseParallel()})
+    fully_shard(net[4], mesh=devices["dp"], shard_placement_fn=lambda p: Shard(p.dim() - 1))
+    fully_shard(net, mesh=devices["dp"])
+    model = Apart(net, devices)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, foreach=False)
+    losses = loop(model, share=slice(rank // 2, None, 2), optimizer=optimizer)
+    whole = {}
+    for name, p in net.named_parameters():
+        for what, value in (("param", p), ("grad", p.grad), ("exp_avg", optimizer.state[p]["exp_avg"])):
+            whole["net." + name, what] = value.detach().full_tensor()
+    if rank == 0:
+        torch.save(whole, result + ".whole")
+    return model, losses
+
+
+def zero():
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+    model = nn.parallel.DistributedDataParallel(network())
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)
+    return model, loop(model, share=slice(rank, None, world), optimizer=optimizer)
+
+
 def pipeline(schedule="ScheduleGPipe"):
     from torch.distributed import pipelining
     whole = network()
@@ -525,7 +572,7 @@ KINDS = {"no_sync": no_sync, "adversaries": adversaries, "odd": odd, "fsdp1": fs
          "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True), "freed": freed,
          "buckets": lambda: buckets(False), "fp16_hook": lambda: buckets(True), "trainer": trainer, "compiled": lambda: compiled(True),
          "compiled_in_place": lambda: compiled(False), "compiled_blocks": compiled_blocks, "compiled_in_pieces": compiled_in_pieces,
-         "compiled_function": compiled_function,
+         "compiled_function": compiled_function, "sharded_twice": sharded_twice, "zero": zero,
          "scaled": lambda: scaled(False), "scaled_clipped": lambda: scaled(True)}
 
 
