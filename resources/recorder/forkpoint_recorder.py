@@ -1875,18 +1875,24 @@ class HandUpdates:
 
     def backward_begins(self):
         self.modules = {key: ref for key, ref in self.modules.items() if ref() is not None}
-        tensors = {id(p): p for ref in self.modules.values() for p in ref().parameters()
-                   if p.requires_grad and not torch.nn.parameter.is_lazy(p)}
+        tensors = self.parameters()
         small = sorted(tensors, key=lambda key: tensors[key].numel())[:self.CHECKED]
         self.before = [(weakref.ref(p), version_of(p), p.shape, checksum_of(local_of(p)) if key in small else None) for key, p in tensors.items()]
 
+    def parameters(self):
+        modules = [ref() for ref in self.modules.values() if ref() is not None]
+        return {id(p): p for module in modules for p in module.parameters() if p.requires_grad and not torch.nn.parameter.is_lazy(p)}
+
     def happened(self):
         """True once after an update."""
+        now = self.parameters() if self.before else {}
         for ref, version, shape, checksum in self.before:
             tensor = ref()
-            if tensor is None or tensor.shape != shape:           # FSDP puts other pieces into its parameters
+            # FSDP puts whole parameters, or other pieces, into its modules for the time of a call.
+            if tensor is None or now.get(id(tensor)) is not tensor or tensor.shape != shape:
                 continue
-            if version_of(tensor) != version or checksum is not None and checksum_of(local_of(tensor)) != checksum:
+            bits = None if checksum is None else checksum_of(local_of(tensor))
+            if version_of(tensor) != version or bits is not None and bits != checksum:
                 self.before = []
                 return True
         return False

@@ -244,6 +244,31 @@ class Kinds(RecorderTest):
             self.assertTrue(torch.allclose(sum(local) / 2, reduced, rtol=1e-5, atol=1e-7))
 
     @unittest.skipIf(TORCH < (2, 6), "no fully_shard")
+    def test_accumulation_with_parameters_that_come_and_go(self):
+        """What FSDP does to parameters before the first optimizer step is no update by hand."""
+        path = self.script("""import sys, torch, torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 4))
+if sys.argv[1] == "fsdp1":
+    net = FullyShardedDataParallel(net, use_orig_params=True, device_id=torch.device("cpu"))
+else:
+    fully_shard(net[0]), fully_shard(net)
+optimizer = torch.optim.Adam(net.parameters())
+for number in range(4):
+    net(torch.ones(2, 8)).sum().backward()
+    if number % 2:
+        optimizer.step()
+dist.destroy_process_group()
+""")
+        for kind in ("fsdp1", "fsdp2"):
+            with self.subTest(kind):
+                self.run_ranks([RECORDER, "--out", kind, path, kind])
+                found = {(r["step"], r["micro"]) for r in self.read(os.path.join(self.folder, kind)).records(phase="forward")}
+                self.assertEqual(sorted(found), [(0, 0), (0, 1), (1, 0), (1, 1)])
+
+    @unittest.skipIf(TORCH < (2, 6), "no fully_shard")
     def test_folds_of_shards_add_up(self):
         ranks = self.train("fsdp2", 2, "--write", "sketch", "--steps", "0:1")
         whole = torch.cat([recorder.open(self.out).sketch(0, "start/param/0.up.weight", rank).values.reshape(8, 8) for rank in (0, 1)])
