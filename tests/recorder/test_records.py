@@ -698,7 +698,6 @@ print([p.tolist() for p in model.parameters()])
                 self.assertEqual(["batch" for m in rank.info["coverage"]["not_observed"] if m["what"] == "batch"], ["batch"] * (before == "no module"))
 
     def test_files_kept_open_for_batches(self):
-        batches = recorder.Batches()
         recorder.use_torch()
 
         def batch(files, shared=True):
