@@ -238,7 +238,8 @@ class Truth(RecorderTest):
 
         net = Many(None)
 
-        def train(_):
+        def train(recorder):
+            recorder.step(0)
             for net.returned in (None, (1, "a", True), [Slots(torch.ones(1))], Slots(2), torch.float32, {}):
                 for batch in DataLoader(data(4), batch_size=2, collate_fn=lambda rows: Slots(rows)):
                     net(torch.ones(2, 4))
