@@ -259,7 +259,8 @@ class Truth(RecorderTest):
 
         net = Many(None)
 
-        def train(_):
+        def train(recorder):
+            recorder.step(0)
             for net.returned in (None, (1, "a", True), [Slots(torch.ones(1))], Slots(2), torch.float32, {}):
                 for batch in DataLoader(data(4), batch_size=2, collate_fn=lambda rows: Slots(rows)):
                     net(torch.ones(2, 4))
@@ -860,7 +861,6 @@ print([p.tolist() for p in model.parameters()])
                 self.assertEqual(["batch" for m in rank.info["coverage"]["not_observed"] if m["what"] == "batch"], ["batch"] * (before == "no module"))
 
     def test_files_kept_open_for_batches(self):
-        batches = recorder.Batches()
         recorder.use_torch()
 
         def batch(files, shared=True):
