@@ -73,14 +73,18 @@ ParameterShapes parameterShapes(const Side& side)
     return shapes;
 }
 
-/// `modules` with the shapes of their parameters: what is of another shape is no renamed module.
-std::vector<bundle::ModuleRecord> withShapes(std::vector<bundle::ModuleRecord> modules, const ParameterShapes& shapes)
+/// The modules of a side with the shapes of their parameters: what is of another shape is no renamed module. nullopt: some were not recorded.
+std::optional<std::vector<bundle::ModuleRecord>> modulesWithShapes(const Side& side)
 {
+    auto modules = allModules(side);
+    const auto shapes = parameterShapes(side);
     for (auto& module : modules) {
         for (auto& parameter : module.parameters) {
-            if (const auto found = shapes.find({ module.path, parameter }); found != shapes.end()) {
-                parameter += fmt::format("[{}]", fmt::join(*found->second, ", "));
+            const auto found = shapes.find({ module.path, parameter });
+            if (found == shapes.end()) {
+                return std::nullopt;
             }
+            parameter += fmt::format("[{}]", fmt::join(*found->second, ", "));
         }
     }
     return modules;
@@ -332,9 +336,13 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     }
     out.renames = matchRenamedModules(allModules(a), modulesB);
     if (!out.renames.empty() && a.ranks.size() == 1 && b.ranks.size() == 1 && a.bundle->worldSize() == b.bundle->worldSize()) {
-        const auto shapesA = parameterShapes(a), shapesB = parameterShapes(b);
-        if (!shapesA.empty() && !shapesB.empty()) {
-            out.renames = matchRenamedModules(withShapes(allModules(a), shapesA), withShapes(modulesB, shapesB));
+        const auto shapedA = modulesWithShapes(a);
+        auto shapedB = modulesWithShapes(b);
+        if (shapedA && shapedB) {
+            for (std::size_t i = 0; i < modulesB.size(); ++i) {
+                (*shapedB)[i].path = modulesB[i].path; // as mapped
+            }
+            out.renames = matchRenamedModules(*shapedA, *shapedB);
         }
     }
     auto names = mapNames(*indexA, *indexB, options.mapping, out.renames);
@@ -393,6 +401,9 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         const StepContext context { a, b, plan, step->cellsA, step->cellsB, options, shortOf(a, step->cellsA, b), shortOf(b, step->cellsB, a), pools };
         step->pairs.resize(order.size());
         tbb::parallel_for(std::size_t { 0 }, order.size(), [&](std::size_t i) {
+            if (stop.stop_requested()) {
+                return;
+            }
             const auto& draft = drafts.drafts[order[i]];
             auto& pair = step->pairs[i] = relatePair(draft, pairKey(draft.key, plan.step, *names, drafts), context);
             pair.source = sitesA->of(pair.key, plan.step, plan.microsA);

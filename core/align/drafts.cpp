@@ -178,13 +178,17 @@ void matchSlotsInOrder(std::vector<Draft>& drafts)
     }
 }
 
-/// The module returns what it was given: nn.Identity, dropout in evaluation, what gathers from all ranks where there is one.
-bool handsOn(std::span<const Part> output, std::span<const Part> input)
+/// The module returns what it was given: nn.Identity, dropout in evaluation, what gathers from all ranks where there is one. nullopt: not known.
+std::optional<bool> handsOn(std::span<const Part> output, std::span<const Part> input)
 {
-    return std::equal(output.begin(), output.end(), input.begin(), input.end(), [](const Part& made, const Part& given) {
-        return made.rank == given.rank && made.micro == given.micro && made.record->shape == given.record->shape
-            && bundle::sameBits(*made.record, *given.record).value_or(false);
+    bool known = true;
+    const bool alike = std::equal(output.begin(), output.end(), input.begin(), input.end(), [&](const Part& made, const Part& given) {
+        const bool comparable = made.rank == given.rank && made.micro == given.micro && made.record->shape == given.record->shape;
+        const auto same = comparable ? bundle::sameBits(*made.record, *given.record) : false;
+        known = known && same;
+        return same.value_or(true);
     });
+    return alike && !known ? std::nullopt : std::optional(alike);
 }
 
 /// The gradient of an output that is the input, too, is that of all that was computed from either. Where only one side's is, the two are not the same
@@ -211,8 +215,8 @@ void setApartHandedOn(std::vector<Draft>& drafts, const Numbers& numbers)
         }
         const auto &made = drafts[*output], &given = drafts[*input];
         if (!made.a.empty() && !made.b.empty() && !given.a.empty() && !given.b.empty()) {
-            const bool inA = handsOn(made.a, given.a), inB = handsOn(made.b, given.b);
-            draft.notObserved = inA == inB ? nullptr : &why[inA ? 0 : 1];
+            const auto inA = handsOn(made.a, given.a), inB = handsOn(made.b, given.b);
+            draft.notObserved = !inA || !inB || inA == inB ? nullptr : &why[*inA ? 0 : 1];
         }
     }
 }

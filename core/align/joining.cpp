@@ -386,16 +386,10 @@ void Joining::orderPositions(Assembly& of, const Choice& choice) const
 
 bool Joining::hasLooseRows(const Choice& choice) const
 {
-    const bool byChance = choice.rows == RowPlace {} && choice.a.shape[0] > group.rows.rowsA && !a.flattened && !b.flattened; // no multiple of the positions
+    // As many as a multiple of the samples by chance: not of the positions, and features are all that a row has.
+    const bool byChance = choice.rows == RowPlace {} && choice.a.shape.size() == 2 && choice.a.shape[0] > group.rows.rowsA && !a.flattened && !b.flattened;
     const bool known = (choice.rows && !byChance) || a.given || b.given || choice.a.declared() || choice.b.declared();
     const bool inAnotherOrder = !group.rows.order.empty() && group.rows.positionOrder.empty();
-    const auto isOne = [](const SideParts& parts) { return parts.axes.empty() && parts.grid.size() == 1; };
-    return !known && inAnotherOrder && isActivation(key.kind) && key.kind != bundle::Kind::Batch && elementCount(choice.a.shape).value_or(0) > 0
-        && !choice.a.shape.empty() && (dealsLooseRows(choice) || (isOne(a) && isOne(b)));
-}
-
-bool Joining::dealsLooseRows(const Choice& choice) const
-{
     const auto deals = [](const SideParts& parts, const Candidate& candidate) {
         bool along = parts.grid.size() > 1 && candidate.micros.join == Join::Concat && candidate.micros.dim == 0;
         for (std::size_t k = 0; k < parts.axes.size(); ++k) {
@@ -403,7 +397,8 @@ bool Joining::dealsLooseRows(const Choice& choice) const
         }
         return along;
     };
-    return deals(a, choice.a) || deals(b, choice.b);
+    return !known && inAnotherOrder && isActivation(key.kind) && key.kind != bundle::Kind::Batch && elementCount(choice.a.shape).value_or(0) > 0
+        && !choice.a.shape.empty() && (deals(a, choice.a) || deals(b, choice.b));
 }
 
 bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB)
@@ -452,24 +447,27 @@ LooseRows matchLooseRows(Choice& choice, const Joining& pair, const bundle::Bund
     Choice matched = choice;
     matched.rows = {};
     const auto lane = pair.lane(matched, pair.group.weights, 0);
-    if (isSampled(lane.a) || isSampled(lane.b)) {
-        return pair.dealsLooseRows(choice) ? LooseRows::Unknown : LooseRows::InOrder;
-    }
+    const auto notMatched = choice.rows ? LooseRows::InOrder : LooseRows::Unknown; // where the samples' order was tried, it is what is compared
     const auto& shape = choice.a.shape;
+    if (!before || shape.size() < 2 || isSampled(lane.a) || isSampled(lane.b)) { // single numbers would find partners whatever they are
+        return notMatched;
+    }
     const auto matrix = [&](const bundle::Bundle& bundle, const Assembly& assembly) { // [rows, all that a row has]
         auto whole = open(bundle, assembly);
         return whole ? reshapedSource(std::move(*whole), { shape[0], elementCount(shape).value_or(0) / shape[0] }) : whole;
     };
     const auto x = matrix(bundleA, lane.a), y = matrix(bundleB, lane.b);
-    if (auto order = x && y ? matchRows(*x, *y) : std::nullopt) {
-        matched.looseRows = std::move(*order);
-        const auto after = apart(matched);
-        if (before && after && *after * kBetter < *before && *after < kAlike) {
-            choice = std::move(matched);
-            return LooseRows::Matched;
-        }
+    auto order = x && y ? nearestRows(*x, *y) : std::nullopt;
+    if (!order) {
+        return notMatched;
     }
-    return LooseRows::InOrder;
+    matched.looseRows = std::move(*order);
+    const auto after = apart(matched);
+    if (!after || *after * kBetter >= *before || *after >= kAlike) {
+        return LooseRows::InOrder;
+    }
+    choice = std::move(matched);
+    return LooseRows::Matched;
 }
 
 } // namespace forkpoint::align

@@ -49,10 +49,9 @@ struct Joining {
     /// The lane with this number; what tells one lane from the others (rank, what is compared of it) is not filled in.
     Lane lane(const Choice& choice, const LossWeights& weights, std::size_t number) const;
 
-    /// The parts follow one another along dim 0, rank by rank, or there is one, in batches of another order; and there are not so many rows of
-    /// each sample: tokens that were sent to an expert.
+    /// The parts follow one another along dim 0, rank by rank, in batches of another order, and there are not so many rows of each sample: tokens
+    /// that were sent to an expert.
     bool hasLooseRows(const Choice& choice) const;
-    bool dealsLooseRows(const Choice& choice) const; ///< ... and some side has several parts
 
     /// Adds the choice for every place that its samples may have.
     void addPlaces(std::vector<Choice>& to, Choice choice) const;
@@ -69,9 +68,9 @@ private:
 bool chooseByContent(std::vector<Choice>& choices, const Joining& pair, const bundle::Bundle& bundleA, const bundle::Bundle& bundleB);
 
 enum class LooseRows : std::uint8_t {
-    InOrder, ///< alike as they lie, or other rows
+    InOrder, ///< alike as they lie, or rows that have no partners
     Matched, ///< the choice has the order
-    Unknown, ///< not alike as they lie, and not recorded in full
+    Unknown, ///< not alike as they lie, and nothing that rows can be told apart by
 };
 
 /// Finds which loose row of one side is which of the other.

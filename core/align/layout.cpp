@@ -3,9 +3,7 @@
 #include "core/align/layout.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -53,10 +51,23 @@ std::vector<std::int64_t> splitDims(const TensorRecord& record)
     return out;
 }
 
-/// As many dims, of which one has another size: what was cut along it, or otherwise.
-bool differsInOneDim(const Shape& a, const Shape& b)
+/// Of so many ranks, some cut the one into what the other is: one dim has the size of the first piece, the others are equal.
+bool isCut(const Shape& a, const Shape& b, std::size_t ranks)
 {
-    return a.size() == b.size() && std::inner_product(a.begin(), a.end(), b.begin(), 0, std::plus<>(), std::not_equal_to<>()) == 1;
+    if (a.size() != b.size()) {
+        return false;
+    }
+    const auto [inA, inB] = std::mismatch(a.begin(), a.end(), b.begin());
+    if (inA == a.end() || !std::equal(inA + 1, a.end(), inB + 1)) {
+        return false;
+    }
+    const auto whole = std::max(*inA, *inB), piece = std::min(*inA, *inB);
+    for (std::int64_t pieces = 2; pieces <= static_cast<std::int64_t>(ranks); ++pieces) {
+        if (piece == whole / pieces + (whole % pieces != 0 ? 1 : 0)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 } // namespace
@@ -64,6 +75,7 @@ bool differsInOneDim(const Shape& a, const Shape& b)
 LayoutDifference layoutDifference(const StepLayout& a, const StepLayout& b)
 {
     LayoutDifference out;
+    const auto ranks = std::min(a.side.ranks.size(), b.side.ranks.size());
     for (std::size_t rankA = 0; rankA < a.side.ranks.size(); ++rankA) {
         const auto ofB = std::find_if(b.side.ranks.begin(), b.side.ranks.end(), [&](const auto* rank) { return rank->rank == a.side.ranks[rankA]->rank; });
         if (ofB == b.side.ranks.end()) {
@@ -76,9 +88,9 @@ LayoutDifference layoutDifference(const StepLayout& a, const StepLayout& b)
                 continue;
             }
             if (record->kind == Kind::Param) {
-                out.parameters = out.parameters || differsInOneDim(record->shape, other->second->shape) || splitDims(*record) != splitDims(*other->second);
+                out.parameters = out.parameters || isCut(record->shape, other->second->shape, ranks) || splitDims(*record) != splitDims(*other->second);
             } else {
-                out.activations = out.activations || differsInOneDim(record->shape, other->second->shape);
+                out.activations = out.activations || isCut(record->shape, other->second->shape, ranks);
             }
         }
         break;

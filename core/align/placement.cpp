@@ -70,7 +70,10 @@ std::optional<bool> equalAlong(const SideParts& parts, std::size_t axis)
     return known ? std::optional(true) : std::nullopt;
 }
 
-bool sameBytesAlong(const SideParts& parts, std::size_t axis) { return equalAlong(parts, axis).value_or(false); }
+bool sameBytesAlong(const SideParts& parts, std::size_t axis)
+{
+    return parts.axes.size() == 1 ? sameBytesOnRanks(parts.grid) : equalAlong(parts, axis).value_or(false);
+}
 
 /// Ranks that hold the same samples, and other values of what is computed with them alike: they hold parts of it.
 bool areShards(const PairKey& key, const SideParts& parts, std::size_t axis)

@@ -96,6 +96,12 @@ std::optional<std::vector<bundle::Digest>> digests(const Assembly& assembly)
     return out;
 }
 
+bool sameDigests(const Lane& lane)
+{
+    const auto a = digests(lane.a);
+    return a && a == digests(lane.b);
+}
+
 /// A declared concatenation whose last pieces are padded: it may be longer than the other side, by less than one piece, along its own dim.
 bool cutTo(Candidate& longer, const SideParts& parts, const Shape& shape)
 {
@@ -127,14 +133,19 @@ std::optional<Choice> paddedChoice(const std::vector<Candidate>& ofA, const Side
     return std::nullopt;
 }
 
-/// Parts have other lengths along dims in which no samples lie, as batches have that are padded on each rank to the longest text of it.
-bool isRagged(const SideParts& parts)
+/// Ranks have tokens of other lengths, and the parts have, too: batches that are padded on each rank to the longest text of it.
+bool isRagged(const SideParts& parts, const std::map<Cell, RowKeys>& rows)
 {
-    const auto& first = parts.grid[0][0].record->shape;
+    const auto& first = parts.grid[0][0];
+    const auto positionsOf = [&](const Part& part) {
+        const auto cell = rows.find({ part.rankIndex, part.micro });
+        return cell == rows.end() ? 0 : cell->second.tokenPositions;
+    };
     return std::any_of(parts.grid.begin(), parts.grid.end(), [&](const auto& row) {
         return std::any_of(row.begin(), row.end(), [&](const Part& part) {
-            const auto& shape = part.record->shape;
-            return shape.size() == first.size() && shape.size() > 1 && !std::equal(shape.begin() + 1, shape.end(), first.begin() + 1);
+            const auto &shape = part.record->shape, &other = first.record->shape;
+            return positionsOf(part) != positionsOf(first) && shape.size() == other.size() && shape.size() > 1
+                && !std::equal(shape.begin() + 1, shape.end(), other.begin() + 1);
         });
     });
 }
@@ -217,7 +228,7 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         if (sideB.given) {
             relation.problem += madeOf(*sideB.given, b, candidatesB, "candidate");
         }
-        if (isActivation(key.kind) && (group.rows.positions.length > 0 || isRagged(a) || isRagged(b))) {
+        if (isActivation(key.kind) && (group.rows.positions.length > 0 || isRagged(a, sideA.rows) || isRagged(b, sideB.rows))) {
             relation.problem = fmt::format("the batches are padded to other lengths, and this tensor cannot be brought to one: {}", relation.problem);
             relation.notObserved = true;
         }
@@ -227,7 +238,7 @@ Relation relate(const PairKey& key, const RelationSide& sideA, const RelationSid
         relation.verified = chooseByContent(choices, joining, sideA.bundle, sideB.bundle);
     }
     auto& best = choices.front();
-    if (joining.hasLooseRows(best)) {
+    if (joining.hasLooseRows(best) && !sameDigests(joining.lane(best, group.weights, 0))) {
         const auto found = matchLooseRows(best, joining, sideA.bundle, sideB.bundle);
         relation.verified = relation.verified || found == LooseRows::Matched;
         if (found == LooseRows::Unknown) {

@@ -17,7 +17,7 @@ namespace forkpoint::align {
 namespace {
 
 constexpr std::size_t kProjections = 8;
-constexpr std::int64_t kMostRows = 1 << 16, kMostElements = 1 << 26;
+constexpr std::int64_t kMostRows = 1 << 15, kMostElements = 1 << 26;
 constexpr std::size_t kMostLeftOver = 1 << 12; ///< rows without a partner that are looked for among all that are left
 constexpr double kNear = 0.05; ///< apart by no more than this share of their length, rows are the same but for rounding
 
@@ -129,6 +129,9 @@ private:
             if (!m_taken[j] && apart <= within) {
                 nearest = j;
                 within = apart;
+                if (apart == 0) {
+                    break; // of equal rows, the first
+                }
             }
         }
         if (nearest) {
@@ -145,7 +148,7 @@ private:
 
 } // namespace
 
-std::optional<std::vector<std::int64_t>> matchRows(const TensorSourcePtr& a, const TensorSourcePtr& b)
+std::optional<std::vector<std::int64_t>> nearestRows(const TensorSourcePtr& a, const TensorSourcePtr& b)
 {
     const auto& shape = a->shape();
     if (shape != b->shape() || shape.size() != 2 || shape[0] > kMostRows || elementCount(shape).value_or(kMostElements + 1) > kMostElements

@@ -15,6 +15,6 @@ namespace forkpoint::align {
 /// Both of one shape [n, features], floating. Distances are those of 8 random projections (Johnson and Lindenstrauss), so rows that differ by rounding
 /// find each other, also in bfloat16. nullopt: too large, not readable, or
 /// elements that are not finite.
-std::optional<std::vector<std::int64_t>> matchRows(const TensorSourcePtr& a, const TensorSourcePtr& b);
+std::optional<std::vector<std::int64_t>> nearestRows(const TensorSourcePtr& a, const TensorSourcePtr& b);
 
 } // namespace forkpoint::align

@@ -5,8 +5,10 @@
 #include "core/align/names.h"
 #include "core/align/numbering.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <set>
 #include <oneapi/tbb/parallel_for.h>
 #include <string_view>
 #include <unordered_map>
@@ -69,6 +71,28 @@ RecordName nameOf(const bundle::TensorRecord& record)
     return { record.module == module ? record.module : bundle::SharedText(std::move(module)), record.param };
 }
 
+/// Both modules, whose names only differ in wrappers, have the parameter in one step: a child that is called as a wrapper's, beside what is its
+/// parent's own. (A model that is wrapped in the course of a run has another name afterwards.)
+bool haveAStepInCommon(const bundle::RankData& rank, const bundle::SharedText& param, const bundle::SharedText& first, const bundle::SharedText& second)
+{
+    std::set<std::int32_t> steps;
+    for (const auto& record : rank.tensors) {
+        if (record.param == param && record.module == first) {
+            steps.insert(record.step);
+        }
+    }
+    return std::any_of(rank.tensors.begin(), rank.tensors.end(),
+                       [&](const auto& record) { return record.param == param && record.module == second && steps.contains(record.step); });
+}
+
+/// The path of such a child: without the wrappers around its parent.
+std::string childName(std::string_view path)
+{
+    const auto dot = path.rfind('.');
+    const auto parent = dot == std::string_view::npos ? std::string() : normalisedPath(path.substr(0, dot));
+    return joinName(parent, path.substr(dot + 1)); // npos + 1 is 0
+}
+
 } // namespace
 
 std::uint64_t RecordNameHash::operator()(const RecordName& name) const { return hashOf(name.module, name.param); }
@@ -92,8 +116,9 @@ Result<SideIndex> indexOf(const Side& side)
         std::unordered_map<std::uint32_t, const bundle::SharedText*> owners; // of parameters and the like: the module as it was recorded
         for (const auto* record : ranks[r].names) {
             auto number = numbers.add(nameOf(*record)).first;
-            if (!record->param.empty() && *owners.try_emplace(number, &record->module).first->second != record->module) {
-                number = numbers.add({ record->module, record->param }).first; // no wrapper: a child of that name, beside what is its parent's own
+            const auto& owner = *owners.try_emplace(number, &record->module).first->second;
+            if (!record->param.empty() && owner != record->module && haveAStepInCommon(*side.ranks[r], record->param, owner, record->module)) {
+                number = numbers.add({ bundle::SharedText(childName(record->module)), record->param }).first;
             }
             ofSide.push_back(number);
         }

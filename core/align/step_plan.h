@@ -29,13 +29,14 @@ struct PlanSide {
     const RankMesh& mesh;  ///< declared or given; empty: found by who holds the same rows
 };
 
-/// Decides which cells belong together: the finest grouping under which both sides hold the same rows; if there is none, rank by rank for
-/// equal worlds (as far as both sides recorded them) and micro-step by micro-step for equal counts. `previous` supplies the weights where the
-/// losses of this step agree under none.
 struct PlanHow {
     bool ofParts = true;    ///< as of relateRows
     bool joinRanks = false; ///< never rank by rank
 };
+
+/// Decides which cells belong together: the finest grouping under which both sides hold the same rows; if there is none, rank by rank for
+/// equal worlds (as far as both sides recorded them) and micro-step by micro-step for equal counts. `previous` supplies the weights where the
+/// losses of this step agree under none.
 StepPlan planStep(const PlanSide& a, const PlanSide& b, const StepPlan* previous, const PlanHow& how = {});
 
 } // namespace forkpoint::align

@@ -26,13 +26,15 @@ bool hasModuleScale(const bundle::Phase phase, Kind kind)
     return kind == Kind::Grad || (phase == Phase::Optimizer && (kind == Kind::OptimizerState || kind == Kind::Param));
 }
 
-/// Optimizer state that averages or adds up squared gradients (Adam, RMSprop and Adadelta, Adagrad): a relative error is twice that of the gradient.
-double inheritedTimes(const align::PairKey& key)
+/// Optimizer state that averages or adds up squared gradients: of Adam, RMSprop and Adadelta, Adagrad.
+bool isOfSquares(const align::PairKey& key)
 {
-    const std::string_view slot = *key.slot;
-    const bool ofSquares = slot.starts_with("exp_avg_sq") || slot.starts_with("max_exp_avg_sq") || slot.starts_with("square_avg") || slot == "sum";
-    return key.kind == Kind::OptimizerState && ofSquares ? 2 : 1;
+    const std::string_view slot = *key.slot, name = slot.substr(0, slot.find('@'));
+    return key.kind == Kind::OptimizerState && (name == "exp_avg_sq" || name == "max_exp_avg_sq" || name == "square_avg" || name == "sum");
 }
+
+/// What becomes of a relative error of `from`: that of a square is twice that of what is squared.
+double inheritedTimes(const align::PairKey& key, const align::PairKey& from) { return isOfSquares(key) && from.kind == Kind::Grad ? 2 : 1; }
 
 double magnitude(const metrics::SideStatistics& side)
 {
@@ -149,7 +151,7 @@ void Assessor::judgeLanes(std::size_t pair, const Scale& scale, PairResult& resu
     }
     result.judgements.clear();
     for (const auto& lane : result.lanes) {
-        double own = floor * inheritedTimes(m_alignment.pairs[pair].key);
+        double own = floor * (isOfSquares(m_alignment.pairs[pair].key) ? 2 : 1);
         if (lane.ofUpdate) {
             // A stored parameter is rounded at its own size: the update seen through it is only that exact.
             const double update = std::max({ lane.statistics.normA, lane.statistics.normB, scale.norm });
@@ -240,21 +242,25 @@ void Assessor::followInputs(std::size_t pair, std::vector<PairResult>& results) 
     auto& result = results[pair];
     const auto& p = m_alignment.pairs[pair];
     double inheritable = 0;
-    bool anyNoiseGrown = false, allAboveAreUndecidable = true, stateUnknown = false;
+    bool anyNoiseGrown = false, allAboveAreUndecidable = true;
+    std::size_t parameters = 0, unknownParameters = 0;
     for (const auto i : m_inputs.of[pair]) {
         if (i >= pair) {
             continue;
         }
         const auto& from = m_alignment.pairs[i];
-        stateUnknown = stateUnknown || (from.status != PairStatus::Matched && from.key.phase == Phase::Start);
+        if (from.key.phase == Phase::Start && from.key.kind == Kind::Param) {
+            ++parameters;
+            unknownParameters += from.status != PairStatus::Matched ? 1u : 0u;
+        }
         const auto& input = results[i];
         if (input.lanes.empty()) {
             continue;
         }
         if (std::isfinite(input.error)) {
-            result.inherited = std::max(result.inherited, inheritedTimes(p.key) * input.error);
+            result.inherited = std::max(result.inherited, inheritedTimes(p.key, from.key) * input.error);
         }
-        inheritable = std::max(inheritable, inheritedTimes(p.key) * input.inheritable);
+        inheritable = std::max(inheritable, inheritedTimes(p.key, from.key) * input.inheritable);
         anyNoiseGrown = anyNoiseGrown || input.undecidable || input.illConditioned > 0;
         allAboveAreUndecidable = allAboveAreUndecidable && (!isAboveFloor(input.severity) || input.undecidable);
     }
@@ -268,7 +274,8 @@ void Assessor::followInputs(std::size_t pair, std::vector<PairResult>& results) 
     const bool own = p.key.phase == Phase::Start || p.key.phase == Phase::Data;
     // That includes structure: parameters that were rounded apart act on all rows alike.
     // Nothing says how far apart what it was computed from is, or its parameters are: FSDP shows those of the whole model as one.
-    const bool ofUnknown = (m_inputs.of[pair].empty() || stateUnknown) && result.severity == Severity::Drift;
+    const bool noParameters = parameters > 0 && unknownParameters == parameters;
+    const bool ofUnknown = (m_inputs.of[pair].empty() || noParameters) && result.severity == Severity::Drift;
     if (late && !own && ofUnknown) {
         anyNoiseGrown = true;
         inheritable = std::numeric_limits<double>::infinity();

@@ -118,7 +118,7 @@ constexpr std::int64_t kEnoughForAFactor = 4; ///< elements; any two single numb
 bool isSimpleRatio(double factor)
 {
     const double larger = std::abs(factor) >= 1 ? factor : 1 / factor;
-    return std::isfinite(larger) && std::abs(larger - std::round(larger)) < 1e-6 * std::abs(larger);
+    return std::abs(larger) <= 1024 && std::abs(larger - std::round(larger)) < 1e-6 * std::abs(larger);
 }
 
 } // namespace

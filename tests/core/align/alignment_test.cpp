@@ -24,6 +24,26 @@ using Texts = std::vector<std::string>;
 
 const Values kX = f32({ 2, 1 }, { 1, 2 });
 
+TEST(WrapperNames, SoItIsUnderAWrapper)
+{
+    RecordedRun a("a"), b("b");
+    for (auto* run : { &a, &b }) {
+        const std::string wrapped = run == &b ? "module." : "";
+        run->rank().start(wrapped + "norm.running_mean", f32({ 1 }, { 1 })).start(wrapped + "norm.module.running_mean", f32({ 1 }, { 2 }));
+    }
+    EXPECT_EQ(idsOf(aligned(a.side(), b.side())), (Texts { "s0/start/param/norm.running_mean", "s0/start/param/norm.module.running_mean" }));
+}
+
+TEST(WrapperNames, AModelThatIsWrappedInTheCourseOfARunKeepsItsNames)
+{
+    RecordedRun a("a"), b("b");
+    for (const int step : { 0, 1 }) {
+        a.rank().step(step).start("fc.weight", kX);
+        b.rank().step(step).start(step == 1 ? "_orig_mod.fc.weight" : "fc.weight", kX);
+    }
+    EXPECT_EQ(idsOf(aligned(a.side(), b.side())), (Texts { "s0/start/param/fc.weight", "s1/start/param/fc.weight" }));
+}
+
 TEST(WrapperNames, AChildOfThatNameBesideItsParentsOwnIsKeptApart)
 {
     RecordedRun a("a"), b("b");

@@ -116,6 +116,16 @@ TEST(Ragged, OneOfTwoTextsOfASample)
     for (const auto& pair : alignment.pairs) {
         EXPECT_NE(pair.status, PairStatus::Unrelated) << pair.id << ": " << *pair.note;
     }
+    EXPECT_EQ(pairOf(alignment, "s0/data/batch/batch:0").status, PairStatus::Matched);
+}
+
+TEST(Ragged, OtherWidthsWithoutAnyTokensToPadAreADefect)
+{
+    RecordedRun a("single"), b("ddp2", 2);
+    a.rank().batch(f32({ 2, 1 }, { 1, 2 })).output("fc", f32({ 2, 3 }, { 1, 2, 3, 4, 5, 6 })).loss(1);
+    b.rank(0).batch(f32({ 1, 1 }, { 1 })).output("fc", f32({ 1, 3 }, { 1, 2, 3 })).loss(1);
+    b.rank(1).batch(f32({ 1, 1 }, { 2 })).output("fc", f32({ 1, 2 }, { 4, 5 })).loss(1);
+    EXPECT_EQ(pairOf(aligned(a.side(), b.side()), "s0/forward/output/fc").status, PairStatus::Unrelated);
 }
 
 TEST(Ragged, PositionsOfTheirOwnAreNoSamples)

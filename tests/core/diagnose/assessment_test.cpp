@@ -164,7 +164,7 @@ TEST(Floor, OfSquaredGradientsIsTwiceThatOfTheGradients)
     const auto x = gaussian(256, 1);
     auto squares = x;
     std::transform(x.begin(), x.end(), squares.begin(), [](float v) { return v * v; });
-    for (const char* slot : { "exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum", "exp_avg_sq@before", "exp_avg", "momentum_buffer" }) {
+    for (const char* slot : { "exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum", "sum@before", "exp_avg_sq@before", "exp_avg", "momentum_buffer" }) {
         const bool ofSquares = std::string_view(slot) != "exp_avg" && std::string_view(slot) != "momentum_buffer";
         Runs runs;
         runs.a.rank().optimizerState("fc.weight", slot, f32({ 256 }, squares));
