@@ -214,8 +214,10 @@ class Selection(RecorderTest):
             return [{key: value for key, value in record.items() if key not in ("id", "offset", "sketch")} for record in rank.tensors]
         self.assertEqual(essence(first), essence(second))
         self.assertEqual(second.info["selection"], {"like": "first.forkpoint"})
-        _, err = self.train("--like", "absent", name="third", status=2)
-        self.assertIn("no recorded tensor", err)
+        os.mkdir(os.path.join(self.folder, "empty"))
+        for other, says in (("absent", "does not exist"), ("empty", "no recorded tensor")):
+            _, err = self.train("--like", other, name="third", status=2)
+            self.assertIn(says, err)
 
     def test_budget(self):
         self.train("--steps", "0:3", name="whole")
