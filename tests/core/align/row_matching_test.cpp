@@ -12,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 
 // Rows found by what they hold: alone, and as the tokens that a router sends to an expert.
 namespace forkpoint::align {
@@ -28,9 +29,8 @@ using Elements = std::vector<float>;
 
 TensorSourcePtr matrix(const Elements& values, std::int64_t columns)
 {
-    std::vector<std::byte> bytes(values.size() * sizeof(float));
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    return memorySource(DType::Float32, { std::ssize(values) / columns, columns }, std::move(bytes)).value();
+    const auto bytes = std::as_bytes(std::span(values));
+    return memorySource(DType::Float32, { std::ssize(values) / columns, columns }, { bytes.begin(), bytes.end() }).value();
 }
 
 Order shuffled(std::int64_t n, unsigned seed)
