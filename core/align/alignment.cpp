@@ -6,6 +6,7 @@
 #include "core/align/layout.h"
 #include "core/align/mapped_names.h"
 #include "core/align/pairing.h"
+#include "core/align/stages.h"
 #include "core/base/progress_steps.h"
 
 #include <algorithm>
@@ -181,12 +182,14 @@ struct StepOf {
     std::int32_t step = 0;
     const RankMesh& mesh;
     const StepRecords& records;
+    const Stages& stages;
 };
 
 struct PlanTask {
     StepOf a, b;
     const StepPlan* previous = nullptr;
     const LayoutDifference& layout;
+    bool sameStages = true;
 };
 
 struct PlannedStep {
@@ -196,7 +199,7 @@ struct PlannedStep {
 
 PlannedStep planned(const PlanTask& task, PlannedStep with, const PlanHow& how)
 {
-    const auto side = [](const StepOf& of, const StepCells& cells) { return PlanSide { of.side, of.step, cells, of.mesh }; };
+    const auto side = [](const StepOf& of, const StepCells& cells) { return PlanSide { of.side, of.step, cells, of.mesh, of.stages }; };
     with.plan = planStep(side(task.a, with.cellsA), side(task.b, with.cellsB), task.previous, how);
     return with;
 }
@@ -206,6 +209,8 @@ PlannedStep cellsOf(const PlanTask& task, std::size_t rowDim)
     PlannedStep out;
     tbb::parallel_invoke([&] { out.cellsA = stepCells(task.a.side, task.a.records, rowDim); },
                          [&] { out.cellsB = stepCells(task.b.side, task.b.records, rowDim); });
+    shareRows(out.cellsA.rows, task.a.stages);
+    shareRows(out.cellsB.rows, task.b.stages);
     return out;
 }
 
@@ -220,17 +225,18 @@ bool joinsForLayout(const StepPlan& plan, const LayoutDifference& layout)
 /// them. The last two are as likely where both fit.
 PlannedStep planRows(const PlanTask& task)
 {
-    auto out = planned(task, cellsOf(task, 0), { .ofParts = false });
+    const bool joined = !task.sameStages;
+    auto out = planned(task, cellsOf(task, 0), { .ofParts = false, .joinRanks = joined });
     if (rowsMatch(out.plan) && joinsForLayout(out.plan, task.layout)) {
-        if (auto joined = planned(task, out, { .ofParts = false, .joinRanks = true }); rowsMatch(joined.plan)) {
-            out = std::move(joined);
+        if (auto other = planned(task, out, { .ofParts = false, .joinRanks = true }); rowsMatch(other.plan)) {
+            out = std::move(other);
         }
     }
     if (!rowsMatch(out.plan) && knowsRows(out.cellsA) && knowsRows(out.cellsB)) {
-        out = planned(task, std::move(out), {});
-        auto turned = planned(task, cellsOf(task, 1), { .ofParts = false });
+        out = planned(task, std::move(out), { .joinRanks = joined });
+        auto turned = planned(task, cellsOf(task, 1), { .ofParts = false, .joinRanks = joined });
         if (!rowsMatch(turned.plan) && !rowsMatch(out.plan)) {
-            turned = planned(task, std::move(turned), {});
+            turned = planned(task, std::move(turned), { .joinRanks = joined });
         }
         if (rowsMatch(turned.plan)) {
             out = std::move(turned);
@@ -334,6 +340,8 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
             module.path = mapped->second;
         }
     }
+    auto stagesA = stagesOf(a), stagesB = stagesOf(b);
+    const bool stagesAlike = sameStages(a, stagesA, b, stagesB);
     out.renames = matchRenamedModules(allModules(a), modulesB);
     if (!out.renames.empty() && a.ranks.size() == 1 && b.ranks.size() == 1 && a.bundle->worldSize() == b.bundle->worldSize()) {
         const auto shapedA = modulesWithShapes(a);
@@ -345,11 +353,17 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
             out.renames = matchRenamedModules(*shapedA, *shapedB);
         }
     }
+    if (!stagesAlike) {
+        auto renames = renamesOfStages(a, stagesA, b, stagesB);
+        renames.merge(std::move(out.renames));
+        out.renames = std::move(renames);
+    }
     auto names = mapNames(*indexA, *indexB, options.mapping, out.renames);
     if (!names) {
         return tl::unexpected(names.error());
     }
     out.renames.merge(mappedPaths);
+    orderStages(a, stagesA, b, stagesB, out.renames);
     std::move(names->notes.begin(), names->notes.end(), std::back_inserter(out.notes));
 
     std::optional<CallSites> sitesA, sitesB;
@@ -385,7 +399,8 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
         const std::int32_t stepA = common[out.steps.size()], stepB = stepA + out.stepOffset;
         auto step = std::make_shared<Step>();
         const auto* previous = out.steps.empty() ? nullptr : &out.steps.back();
-        auto planned = planRows({ { a, stepA, *meshA, indexA->steps.at(stepA) }, { b, stepB, *meshB, indexB->steps.at(stepB) }, previous, layout });
+        auto planned = planRows({ { a, stepA, *meshA, indexA->steps.at(stepA), stagesA }, { b, stepB, *meshB, indexB->steps.at(stepB), stagesB },
+                                 previous, layout, stagesAlike });
         step->cellsA = std::move(planned.cellsA);
         step->cellsB = std::move(planned.cellsB);
         out.steps.push_back(std::move(planned.plan));
@@ -395,7 +410,9 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     const auto pairUp = [&](const StepPtr& step) -> StepPtr {
         const auto& plan = *step->plan;
         const std::int32_t stepB = plan.step + out.stepOffset;
-        const auto drafts = draftsOfStep({ a, *indexA, names->a, plan.step, plan.microsA }, { b, *indexB, names->b, stepB, plan.microsB }, *names);
+        static const Stages none;
+        const auto drafts = draftsOfStep({ a, *indexA, names->a, plan.step, plan.microsA, plan.rankByRank ? none : stagesA },
+                                         { b, *indexB, names->b, stepB, plan.microsB, plan.rankByRank ? none : stagesB }, *names);
         auto order = displayOrder(drafts.drafts);
         std::erase_if(order, [&](std::uint32_t i) { return isExtra(drafts.drafts[i]); });
         const StepContext context { a, b, plan, step->cellsA, step->cellsB, options, shortOf(a, step->cellsA, b), shortOf(b, step->cellsB, a), pools };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/drafts.h"
 
+#include "core/align/names.h"
+
 #include "core/bundle/sketch.h"
 
 #include <algorithm>
@@ -178,6 +180,46 @@ void matchSlotsInOrder(std::vector<Draft>& drafts)
     }
 }
 
+/// Keeps, of each draft of one side, the parts of the stage whose tensor of the module is that of the whole model. Where none is, there is nothing to
+/// compare.
+void keepStages(const Stages& stages, std::vector<Draft>& drafts, std::vector<Part>& parts, std::span<const Part> Draft::*side,
+                std::span<const Part> Draft::*other)
+{
+    static const bundle::SharedText why = "the module is spread over the stages of a pipeline, and which of them has what the whole model has there is not "
+                                          "known, or was not recorded";
+    if (stages.empty()) {
+        return;
+    }
+    std::map<std::string, StageOfModule> known;
+    for (auto& draft : drafts) {
+        auto& own = draft.*side;
+        if (own.empty()) {
+            continue;
+        }
+        const auto [at, isNew] = known.try_emplace(*own.front().record->module);
+        if (isNew) {
+            at->second = stageOfModule(stages, normalisedPath(at->first));
+        }
+        const auto& of = at->second;
+        const auto kind = draft.key.kind;
+        const bool inOrOut = kind == Kind::Input || kind == Kind::Output || kind == Kind::GradOutput;
+        if (of.spread && !inOrOut) {
+            continue; // a parameter of its own: every stage that has it has a copy
+        }
+        const auto& kept = kind == Kind::Input ? of.first : of.last;
+        const std::span<Part> all(parts.data() + (own.data() - parts.data()), own.size());
+        const auto end = std::stable_partition(all.begin(), all.end(), [&](const Part& part) {
+            return kept && *kept == stages.of(part.rankIndex, normalisedPath(*part.record->module));
+        });
+        const auto count = static_cast<std::size_t>(end - all.begin());
+        if (of.spread && (count == 0 || (draft.*other).empty())) {
+            draft.notObserved = &why;
+        } else if (count > 0) {
+            own = own.first(count);
+        }
+    }
+}
+
 /// The module returns what it was given: nn.Identity, dropout in evaluation, what gathers from all ranks where there is one. nullopt: not known.
 std::optional<bool> handsOn(std::span<const Part> output, std::span<const Part> input)
 {
@@ -286,6 +328,8 @@ StepDrafts draftsOfStep(const CollectSide& a, const CollectSide& b, const Mapped
     const auto ofA = collect(a, true, names, out, numbers), ofB = collect(b, false, names, out, numbers);
     distribute(ofA, out.drafts, out.partsA, &Draft::a);
     distribute(ofB, out.drafts, out.partsB, &Draft::b);
+    keepStages(a.stages, out.drafts, out.partsA, &Draft::a, &Draft::b);
+    keepStages(b.stages, out.drafts, out.partsB, &Draft::b, &Draft::a);
     matchSlotsInOrder(out.drafts);
     setApartHandedOn(out.drafts, numbers);
     return out;

@@ -6,6 +6,7 @@
 #include "core/align/mapped_names.h"
 #include "core/align/numbering.h"
 #include "core/align/side_index.h"
+#include "core/align/stages.h"
 
 #include <cstdint>
 #include <span>
@@ -54,6 +55,7 @@ struct CollectSide {
     const std::vector<MappedName>& names;
     std::int32_t recordedStep = 0;
     const std::vector<std::vector<std::int32_t>>& microGroups;
+    const Stages& stages;
 };
 
 /// The drafts of one step. Names are matched by their numbers, slots that are named differently by their order.

@@ -3,6 +3,7 @@
 #include "core/align/step_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <set>
 
@@ -118,6 +119,22 @@ void keepOwn(SideWeights& weights, const StepCells& cells, const std::vector<std
     }
 }
 
+/// The ranks whose losses make up the whole: of a pipeline those of its last stage.
+std::vector<std::size_t> ranksWithLoss(const PlanSide& side, const std::vector<std::size_t>& ranks, const std::vector<std::int32_t>& micros)
+{
+    if (side.stages.empty()) {
+        return ranks;
+    }
+    std::vector<std::size_t> out;
+    for (const auto rank : ranks) {
+        const auto losses = lossGrid(side.side, side.step, { rank }, micros);
+        if (std::any_of(losses.begin(), losses.end(), [](const auto& row) { return !std::isnan(row.front()); })) {
+            out.push_back(rank);
+        }
+    }
+    return out.empty() ? ranks : out;
+}
+
 bool hasLoss(const Side& side, std::int32_t step)
 {
     return std::any_of(side.ranks.begin(), side.ranks.end(), [&](const bundle::RankData* rank) {
@@ -132,12 +149,18 @@ struct Circumstances {
     bool ranksMissing = false;   ///< some rank has no counterpart
     bool manyMicros = false;     ///< on either side
     bool lossesRecorded = false; ///< on both sides
+    const Stages &stagesA, &stagesB;
 };
 
 std::string planText(const StepPlan& plan, const Circumstances& given)
 {
     std::string text;
     const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+    for (const auto& [which, stages] : { std::pair("reference", &given.stagesA), std::pair("candidate", &given.stagesB) }) {
+        if (!stages->empty()) {
+            add(fmt::format("the {} is a pipeline of {} stages", which, stages->count()));
+        }
+    }
     if (given.manyRanks) {
         add(!plan.rankByRank ? "all ranks joined" : given.ranksMissing ? "rank by rank, as far as both sides have them" : "rank by rank");
     }
@@ -158,7 +181,7 @@ std::string planText(const StepPlan& plan, const Circumstances& given)
         if (std::any_of(plan.groups.begin(), plan.groups.end(), [](const CellGroup& g) { return g.rows.positions.length > 0; })) {
             add("batches are padded to other lengths: compared are the positions that both sides have and that are not padding");
         }
-        if (rows.replicatedA || rows.replicatedB) {
+        if ((rows.replicatedA && given.stagesA.empty()) || (rows.replicatedB && given.stagesB.empty())) {
             add(fmt::format("every rank of {} holds the same rows", rows.replicatedB ? "the candidate" : "the reference"));
         }
         for (const auto& [which, sharers] : { std::pair("reference", &rows.sharersA), std::pair("candidate", &rows.sharersB) }) {
@@ -281,22 +304,26 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
             && previous->groups[i].microsB.size() == group.microsB.size()) {
             fallback = previous->groups[i].weights;
         }
-        const auto lossesA = lossGrid(a, stepA, group.ranksA, group.microsA), lossesB = lossGrid(b, stepB, group.ranksB, group.microsB);
-        group.weights = lossWeights(lossesA, lossesB, fallback);
+        const auto lossRanksA = ranksWithLoss(sideA, group.ranksA, group.microsA), lossRanksB = ranksWithLoss(sideB, group.ranksB, group.microsB);
+        const auto lossesA = lossGrid(a, stepA, lossRanksA, group.microsA), lossesB = lossGrid(b, stepB, lossRanksB, group.microsB);
+        const bool onePipeline = sideA.stages.empty() != sideB.stages.empty() && plan.microByMicro;
+        group.weights = lossWeights(lossesA, lossesB, fallback, onePipeline ? cellsA.micros.size() : 1);
         if (group.rows.matched && !group.rows.replicatedA && group.rows.sharersA.empty()) {
             keepOwn(group.weights.a, cellsA, group.ranksA, group.microsA);
         }
         if (group.rows.matched && !group.rows.replicatedB && group.rows.sharersB.empty()) {
             keepOwn(group.weights.b, cellsB, group.ranksB, group.microsB);
         }
-        group.weights.a.ofParts = areLossesOfParts(lossesA, holdersOfTheSame(group.ranksA, group.rows.replicatedA, group.rows.sharersA));
-        group.weights.b.ofParts = areLossesOfParts(lossesB, holdersOfTheSame(group.ranksB, group.rows.replicatedB, group.rows.sharersB));
+        group.weights.a.ofParts = areLossesOfParts(lossesA, holdersOfTheSame(lossRanksA, group.rows.replicatedA, group.rows.sharersA));
+        group.weights.b.ofParts = areLossesOfParts(lossesB, holdersOfTheSame(lossRanksB, group.rows.replicatedB, group.rows.sharersB));
     }
     plan.text = planText(plan, { .rowsKnown = knowsRows(cellsA) && knowsRows(cellsB),
                                  .manyRanks = cellsA.ranks.size() > 1 || cellsB.ranks.size() > 1,
                                  .ranksMissing = rankWise.size() < cellsA.ranks.size() || rankWise.size() < cellsB.ranks.size(),
                                  .manyMicros = cellsA.micros.size() > 1 || cellsB.micros.size() > 1,
-                                 .lossesRecorded = hasLoss(a, stepA) && hasLoss(b, stepB) });
+                                 .lossesRecorded = hasLoss(a, stepA) && hasLoss(b, stepB),
+                                 .stagesA = sideA.stages,
+                                 .stagesB = sideB.stages });
     return plan;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/align/alignment.h"
+#include "core/align/stages.h"
 
 namespace forkpoint::align {
 
@@ -27,6 +28,7 @@ struct PlanSide {
     std::int32_t step = 0; ///< in the run's own numbering
     const StepCells& cells;
     const RankMesh& mesh;  ///< declared or given; empty: found by who holds the same rows
+    const Stages& stages;
 };
 
 struct PlanHow {

@@ -20,7 +20,7 @@ double weightOf(Reduction reduction, std::size_t parts)
 }
 
 /// The reductions to try, the likeliest first. Equal losses on all ranks are replicas, unless that is known not to fit.
-std::vector<SideWeights> candidates(const LossGrid& grid, bool equalAreReplicas)
+std::vector<SideWeights> candidates(const LossGrid& grid, bool equalAreReplicas, std::size_t undivided)
 {
     const std::size_t micros = grid.size(), ranks = grid.empty() ? 0 : grid[0].size();
     std::vector<Reduction> byRank { Reduction::One }, byMicro { Reduction::One };
@@ -35,11 +35,13 @@ std::vector<SideWeights> candidates(const LossGrid& grid, bool equalAreReplicas)
     }
     if (micros > 1) {
         byMicro = { Reduction::Sum, Reduction::Mean };
+    } else if (undivided > 1) {
+        byMicro.push_back(Reduction::Mean);
     }
     std::vector<SideWeights> out;
     for (const auto rank : byRank) {
         for (const auto micro : byMicro) {
-            out.push_back({ rank, micro, weightOf(rank, ranks) * weightOf(micro, micros) });
+            out.push_back({ rank, micro, weightOf(rank, ranks) * weightOf(micro, std::max(micros, undivided)) });
         }
     }
     return out;
@@ -96,13 +98,13 @@ double totalLoss(const LossGrid& grid, const SideWeights& weights)
     return total;
 }
 
-LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optional<LossWeights>& fallback)
+LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optional<LossWeights>& fallback, std::size_t undivided)
 {
     LossWeights best;
     double bestError = std::numeric_limits<double>::infinity();
     const auto tryAll = [&](bool equalAreReplicas) {
-        for (const auto& wa : candidates(a, equalAreReplicas)) {
-            for (const auto& wb : candidates(b, equalAreReplicas)) {
+        for (const auto& wa : candidates(a, equalAreReplicas, undivided)) {
+            for (const auto& wb : candidates(b, equalAreReplicas, undivided)) {
                 const double x = totalLoss(a, wa), y = totalLoss(b, wb);
                 const double scale = std::max(std::abs(x), std::abs(y));
                 const double error = scale == 0 ? 0 : std::abs(x - y) / scale;
@@ -117,7 +119,7 @@ LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optiona
     if (tryAll(true) || tryAll(false)) {
         return best;
     }
-    const auto likeliestA = candidates(a, true), likeliestB = candidates(b, true);
+    const auto likeliestA = candidates(a, true, 1), likeliestB = candidates(b, true, 1);
     if (fallback) {
         best = *fallback;
     } else {

@@ -34,8 +34,9 @@ LossGrid lossGrid(const Side& side, std::int32_t step, const std::vector<std::si
 
 /// The pair of reductions whose totals agree best. Agreement is within 1e-3: a wrong weight is off by a factor of two or more, a
 /// difference between the runs is for the loss pair to show. Where none agrees: `fallback` if given (what held in an earlier step), else
-/// ranks by mean, micro-steps by sum.
-LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optional<LossWeights>& fallback = std::nullopt);
+/// ranks by mean, micro-steps by sum. `undivided`: the grids are one of so many micro-steps each, and either side may divide its gradients by their number
+/// later on, instead of the loss; schedules of pipelines do.
+LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optional<LossWeights>& fallback = std::nullopt, std::size_t undivided = 1);
 
 /// SideWeights::ofParts of a side. `sharers`: per column, the number of the group of ranks that hold the same rows. Losses differ if they do so by
 /// more than 1e-5: rounding, which ranks that computed the same may differ by, is less.
