@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/align/pairing.h"
 
+#include "core/bundle/sketch.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
@@ -110,6 +112,32 @@ Pair notCompared(Pair pair, PairStatus status, bundle::SharedText why)
     return pair;
 }
 
+/// A batch from which the script takes the samples of several micro-steps: where the other side's is another one, its samples are compared as the model
+/// was given them.
+bool isLongerBatch(const Draft& draft, const StepContext& context)
+{
+    const auto isSuch = [](const StepCells& cells) {
+        return std::any_of(cells.rows.begin(), cells.rows.end(), [](const auto& cell) { return cell.second.ofLongerBatch; });
+    };
+    return draft.key.kind == bundle::Kind::Batch && ((!draft.a.empty() && isSuch(context.cellsA)) || (!draft.b.empty() && isSuch(context.cellsB)));
+}
+
+/// The first part of these ranks, if all others of them are the same; else nullptr.
+const Part* onlyValue(std::span<const Part> parts, const std::vector<std::size_t>& ranks)
+{
+    const Part* first = nullptr;
+    for (const auto& part : parts) {
+        if (!std::binary_search(ranks.begin(), ranks.end(), part.rankIndex)) {
+            continue;
+        }
+        first = first ? first : &part;
+        if (!bundle::sameBits(*part.record, *first->record).value_or(false)) {
+            return nullptr;
+        }
+    }
+    return first;
+}
+
 /// The plan in words.
 std::string planText(const Pair& pair, const Draft& draft, std::size_t groupsOfRanks)
 {
@@ -154,6 +182,11 @@ Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
     if (draft.notObserved) {
         return notCompared(std::move(pair), PairStatus::NotObserved, *draft.notObserved);
     }
+    static const bundle::SharedText ofSeveral = "its samples are those of several micro-steps, and are compared as the model was given them";
+    const bool longerBatch = isLongerBatch(draft, context);
+    if (longerBatch && (draft.a.empty() || draft.b.empty())) {
+        return notCompared(std::move(pair), PairStatus::NotObserved, ofSeveral);
+    }
     if (draft.a.empty() || draft.b.empty()) {
         return notCompared(std::move(pair), draft.b.empty() ? PairStatus::OnlyA : PairStatus::OnlyB, {});
     }
@@ -177,13 +210,16 @@ Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
         // Groups are stored rank group by rank group, micro group by micro group; what has no micro-step uses the first of its ranks.
         const CellGroup& group = plan.groups[g * plan.microsA.size() + (micro ? static_cast<std::size_t>(draft.key.micro) : 0)];
         const auto &microsA = micro ? group.microsA : noMicro, &microsB = micro ? group.microsB : noMicro;
-        const auto* partA = plain ? onePart(draft.a, group.ranksA, microsA.size()) : nullptr;
-        const auto* partB = plain ? onePart(draft.b, group.ranksB, microsB.size()) : nullptr;
+        const auto* partA = longerBatch ? onlyValue(draft.a, group.ranksA) : plain ? onePart(draft.a, group.ranksA, microsA.size()) : nullptr;
+        const auto* partB = longerBatch ? onlyValue(draft.b, group.ranksB) : plain ? onePart(draft.b, group.ranksB, microsB.size()) : nullptr;
         if (partA && partB) {
             if (auto lane = oneAgainstOne(*partA, *partB, group)) {
                 pair.lanes.push_back(std::move(*lane));
                 continue;
             }
+        }
+        if (longerBatch) {
+            return notCompared(std::move(pair), PairStatus::NotObserved, ofSeveral);
         }
         const auto gridA = gridOf(draft.a, group.ranksA, microsA, countA), gridB = gridOf(draft.b, group.ranksB, microsB, countB);
         if (isEmpty(gridA) || isEmpty(gridB)) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <limits>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -192,6 +193,16 @@ bool anyShares(const std::map<Cell, RowKeys>& keys)
     });
 }
 
+/// Whether a rank has one batch for several micro-steps: it is recorded in each that uses it, or in the first one.
+bool lastsForSeveral(const SampleTensors& tensors, const std::map<Cell, RowKeys>& keys)
+{
+    return std::any_of(tensors.inputs.begin(), tensors.inputs.end(), [&](const auto& entry) {
+        const auto own = keys.find(entry.first), before = keys.lower_bound({ entry.first.rank, std::numeric_limits<std::int32_t>::min() });
+        const bool isFirst = before == keys.end() || before->first >= entry.first;
+        return !isFirst && (own == keys.end() || (!own->second.content.empty() && own->second.content == before->second.content));
+    });
+}
+
 /// True if the root of each rank was given fewer rows than its batch has.
 bool takesSomeRows(const SampleTensors& tensors, std::size_t rowDim)
 {
@@ -215,8 +226,15 @@ std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records, st
         return out;
     };
     auto out = keysOf(tensors.batches.empty() ? tensors.inputs : tensors.batches);
-    if (anyShares(out) && takesSomeRows(tensors, rowDim)) {
-        if (auto taken = keysOf(tensors.inputs); !anyShares(taken)) {
+    if (!takesSomeRows(tensors, rowDim)) {
+        return out;
+    }
+    const bool longer = lastsForSeveral(tensors, out);
+    if (longer || anyShares(out)) {
+        if (auto taken = keysOf(tensors.inputs); longer || !anyShares(taken)) {
+            for (auto& [cell, keys] : taken) {
+                keys.ofLongerBatch = longer;
+            }
             return taken;
         }
     }

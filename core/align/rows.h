@@ -41,10 +41,11 @@ struct RowKeys {
     std::vector<RowKey> unpadded;         ///< hash over what is kept of the row in every batch tensor
     std::vector<TokenMatrix> tokens;      ///< by which a part of the positions is known, in the order in which they were recorded; for planning only
     std::int64_t tokenPositions = 0;      ///< the fewest that one of `tokens` has; 0 if there is none
+    bool ofLongerBatch = false;           ///< these are the rows that the root was given of a batch that lasts for several micro-steps
 };
 
-/// Row keys of every cell of a step, from its batch records, else from the root's inputs; also from these where the script gives all ranks one batch
-/// and takes from it other rows on each. `records`: those of the step. `rowDim`: 1 for batches in which sequences come first.
+/// Row keys of every cell of a step, from its batch records, else from the root's inputs; also from these where the script gives all ranks, or
+/// several micro-steps, one batch and takes from it other rows in each. `records`: those of the step. `rowDim`: 1 for batches in which sequences come first.
 std::map<Cell, RowKeys> rowKeys(const Side& side, const StepRecords& records, std::size_t rowDim = 0);
 
 /// Where the cells of the two sides are padded to other lengths: what all of them have, and keep.
