@@ -6,6 +6,7 @@
 #include "core/align/layout.h"
 #include "core/align/mapped_names.h"
 #include "core/align/pairing.h"
+#include "core/align/stage_numbers.h"
 #include "core/align/stages.h"
 #include "core/base/progress_steps.h"
 
@@ -276,6 +277,8 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     Alignment out;
     out.stepOffset = options.stepOffset.value_or(options.mapping.stepOffset.value_or(0));
     keepCommonRanks(a, b, out.notes);
+    auto renumbered = numberLayersAlike(a, b);
+    std::move(renumbered.begin(), renumbered.end(), std::back_inserter(out.notes));
     Result<SideIndex> indexA, indexB;
     tbb::parallel_invoke([&] { indexA = indexOf(a); }, [&] { indexB = indexOf(b); });
     if (!indexA || !indexB) {

@@ -17,6 +17,7 @@ struct Side {
     std::shared_ptr<const bundle::Bundle> bundle;
     std::vector<const bundle::RankData*> ranks; ///< ascending; the ones that were recorded
     std::string label;                          ///< run name, "ddp2@1" for one rank
+    std::vector<std::shared_ptr<const bundle::RankData>> copies; ///< those of `ranks` whose modules were given other names than were recorded
 
     static Side whole(std::shared_ptr<const bundle::Bundle> bundle);
     /// Fails with Usage, naming the ranks there are.

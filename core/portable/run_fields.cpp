@@ -81,8 +81,8 @@ void write(FieldWriter& archive, const align::Side& side)
     archive(side.label, bundle.path().string(), bundle.name(), bundle.worldSize(), bundle.isRecording(), textOf(bundle.info()), bundle.problems(), taking,
             bundle.ranks().size());
     for (const auto& rank : bundle.ranks()) {
-        const bool takesPart = std::find(taking.begin(), taking.end(), rank.rank) != taking.end();
-        takesPart ? archive(rank) : archive(stepsOf(rank));
+        const auto part = std::find_if(side.ranks.begin(), side.ranks.end(), [&](const auto* r) { return r->rank == rank.rank; });
+        part == side.ranks.end() ? archive(stepsOf(rank)) : archive(**part); // with the names that it was given
     }
 }
 

@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: 2026 The Forkpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/align/stage_numbers.h"
+
+#include "core/align/names.h"
+#include "core/bundle/sketch.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace forkpoint::align {
+
+namespace {
+
+using bundle::Kind;
+using bundle::Phase;
+using bundle::RankData;
+using bundle::TensorRecord;
+
+std::optional<std::int64_t> numberOf(std::string_view text)
+{
+    std::int64_t out = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return !text.empty() && error == std::errc() && end == text.data() + text.size() && out >= 0 && std::to_string(out) == text ? std::optional(out) : std::nullopt;
+}
+
+/// List -> how many children it has, for lists of modules that are numbered 0, 1, ...
+using Lists = std::map<std::string, std::int64_t>;
+
+Lists listsOf(const RankData& rank)
+{
+    std::map<std::string, std::set<std::int64_t>> children;
+    std::set<std::string> others; // with named children, too: numbers are names there
+    for (const auto& module : rank.modules) {
+        const auto path = normalisedPath(module.path);
+        const auto dot = path.rfind('.');
+        const auto parent = dot == std::string::npos ? std::string() : path.substr(0, dot);
+        if (const auto number = numberOf(std::string_view(path).substr(dot + 1)); number && !path.empty()) {
+            children[parent].insert(*number);
+        } else if (!path.empty()) {
+            others.insert(parent);
+        }
+    }
+    Lists out;
+    for (const auto& [list, numbers] : children) {
+        if (!others.contains(list) && *numbers.rbegin() + 1 == std::ssize(numbers)) {
+            out.emplace(list, std::ssize(numbers));
+        }
+    }
+    return out;
+}
+
+/// The first weights of a rank, by the normalised path of the module and the parameter's name.
+using Weights = std::map<std::pair<std::string, std::string>, const TensorRecord*>;
+
+Weights firstWeights(const RankData& rank)
+{
+    Weights out;
+    for (const auto& record : rank.tensors) {
+        if (record.step != rank.tensors.front().step) {
+            break;
+        }
+        if (record.phase == Phase::Start && record.kind == Kind::Param) {
+            out.try_emplace({ normalisedPath(*record.module), *record.param }, &record);
+        }
+    }
+    return out;
+}
+
+/// `path` with the number of the list's child that it is, or lies in, increased; wrappers may lie in between.
+std::string moved(std::string_view path, const std::string& list, std::int64_t by)
+{
+    for (std::size_t begin = 0; begin <= path.size();) {
+        const auto end = std::min(path.find('.', begin), path.size());
+        const auto number = numberOf(path.substr(begin, end - begin));
+        if (number && normalisedPath(path.substr(0, begin == 0 ? 0 : begin - 1)) == list) {
+            return fmt::format("{}{}{}", path.substr(0, begin), *number + by, path.substr(end));
+        }
+        begin = end + 1;
+    }
+    return std::string(path);
+}
+
+/// Of all lists of one rank: by how much its numbers are to be increased.
+using Offsets = std::map<std::string, std::int64_t>;
+
+std::string moved(const std::string& path, const Offsets& offsets)
+{
+    for (const auto& [list, by] : offsets) {
+        if (auto out = moved(path, list, by); out != path) {
+            return out;
+        }
+    }
+    return path;
+}
+
+class Renumbering {
+public:
+    explicit Renumbering(const Offsets& offsets)
+        : m_offsets(offsets)
+    {
+    }
+
+    std::shared_ptr<const RankData> copyOf(const RankData& rank)
+    {
+        auto out = std::make_shared<RankData>(rank);
+        for (auto& module : out->modules) {
+            module.path = name(module.path);
+        }
+        for (auto& call : out->calls) {
+            call.module = name(call.module);
+            if (call.parent) {
+                call.parent = name(*call.parent);
+            }
+        }
+        for (auto& edge : out->edges) {
+            edge.from.module = name(edge.from.module);
+            edge.to.module = name(edge.to.module);
+        }
+        for (auto& tied : out->ties) {
+            for (auto& parameter : tied) {
+                parameter = name(parameter);
+            }
+        }
+        for (auto& record : out->tensors) {
+            record.module = name(*record.module);
+        }
+        return out;
+    }
+
+private:
+    bundle::SharedText name(const std::string& path)
+    {
+        const auto [at, isNew] = m_names.try_emplace(path);
+        if (isNew) {
+            at->second = bundle::SharedText(moved(path, m_offsets));
+        }
+        return at->second;
+    }
+
+    const Offsets& m_offsets;
+    std::map<std::string, bundle::SharedText> m_names;
+};
+
+/// Ranks that have the same first weights, or none in common, in the order of the ranks: [stage][rank index]. Nothing where a rank has no weights.
+std::vector<std::vector<std::size_t>> stagesByWeights(const std::vector<Weights>& weights)
+{
+    std::vector<std::vector<std::size_t>> out;
+    for (std::size_t rank = 0; rank < weights.size(); ++rank) {
+        const auto isReplica = [&](const std::vector<std::size_t>& stage) {
+            const auto& first = weights[stage.front()];
+            return first.size() == weights[rank].size() && std::equal(first.begin(), first.end(), weights[rank].begin(), [](const auto& x, const auto& y) {
+                return x.first == y.first && bundle::sameBits(*x.second, *y.second).value_or(false);
+            });
+        };
+        const auto stage = std::find_if(out.begin(), out.end(), isReplica);
+        (stage == out.end() ? out.emplace_back() : *stage).push_back(rank);
+    }
+    return out;
+}
+
+/// The first stage's ranks have made what the second one's were given: [stage][rank index].
+bool handsOn(const Side& side, const std::vector<std::size_t>& first, const std::vector<std::size_t>& second)
+{
+    const auto ofRoot = [&](std::size_t rank, Kind kind) {
+        std::vector<const TensorRecord*> out;
+        for (const auto& record : side.ranks[rank]->tensors) {
+            if (record.step != side.ranks[rank]->tensors.front().step) {
+                break;
+            }
+            if (record.phase == Phase::Forward && record.kind == kind && isRoot(*record.module)) {
+                out.push_back(&record);
+            }
+        }
+        return out;
+    };
+    const auto made = ofRoot(first.front(), Kind::Output), given = ofRoot(second.front(), Kind::Input);
+    return std::any_of(made.begin(), made.end(), [&](const auto* x) {
+        return std::any_of(given.begin(), given.end(), [&](const auto* y) { return bundle::sameBits(*x, *y).value_or(false); });
+    });
+}
+
+/// The ranks of a side as stages, and the numbers that their layers would have if those of the earlier stages came first.
+struct Numbered {
+    std::vector<std::vector<std::size_t>> stages;  ///< [stage][rank index]
+    std::vector<Weights> weights;                  ///< by stage
+    std::vector<Offsets> offsets;                  ///< by stage
+    Lists totals;
+    bool chain = true;                             ///< each stage hands on to the next one; of one stage it is true
+
+    explicit Numbered(const Side& side)
+    {
+        std::vector<Weights> ofRank;
+        for (const auto* rank : side.ranks) {
+            ofRank.push_back(firstWeights(*rank));
+        }
+        stages = stagesByWeights(ofRank);
+        for (std::size_t s = 0; s < stages.size(); ++s) {
+            auto& own = offsets.emplace_back();
+            for (const auto& [list, count] : listsOf(*side.ranks[stages[s].front()])) {
+                own.emplace(list, totals[list]);
+                totals[list] += count;
+            }
+            weights.push_back(std::move(ofRank[stages[s].front()]));
+            chain = chain && (s == 0 || handsOn(side, stages[s - 1], stages[s]));
+        }
+    }
+
+    bool isWhole() const { return stages.size() == 1; }
+    bool renumbers(const std::string& list) const
+    {
+        return std::any_of(offsets.begin(), offsets.end(), [&](const Offsets& own) { return own.contains(list) && own.at(list) > 0; });
+    }
+
+    /// Of all stages the weights of the list, with the numbers that they would be given or with their own; of several the first.
+    Weights ofList(const std::string& list, bool asWhole) const
+    {
+        Weights out;
+        for (std::size_t s = 0; s < stages.size(); ++s) {
+            const auto by = offsets[s].find(list);
+            for (const auto& [name, record] : weights[s]) {
+                if (by != offsets[s].end() && isIn(name.first, list)) {
+                    out.try_emplace({ asWhole ? moved(name.first, list, by->second) : name.first, name.second }, record);
+                }
+            }
+        }
+        return out;
+    }
+
+    static bool isIn(const std::string& module, const std::string& list) { return moved(module, list, 1) != module; }
+};
+
+std::size_t sameWeights(const Weights& a, const Weights& b)
+{
+    return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](const auto& entry) {
+        const auto other = b.find(entry.first);
+        return other != b.end() && bundle::sameBits(*entry.second, *other->second).value_or(false);
+    }));
+}
+
+/// The weights say so: most are the same with these numbers, and fewer with their own. Those that are one number throughout are the same with both.
+bool agree(const Numbered& a, const Numbered& b, const std::string& list)
+{
+    const auto wholeA = a.ofList(list, true), wholeB = b.ofList(list, true);
+    const auto asWhole = sameWeights(wholeA, wholeB), asOwn = sameWeights(a.ofList(list, false), b.ofList(list, false));
+    return asWhole > asOwn && 2 * asWhole > std::max(wholeA.size(), wholeB.size());
+}
+
+/// The two sides have as many ranks, and each rank the lists of the other side's: nothing could be gained.
+bool haveSameLists(const Side& a, const Side& b)
+{
+    return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), [](const auto* x, const auto* y) { return listsOf(*x) == listsOf(*y); });
+}
+
+/// Gives the ranks these numbers. Returns the lists concerned.
+std::set<std::string> renumber(Side& side, const Numbered& numbered, const std::set<std::string>& lists)
+{
+    std::set<std::string> out;
+    for (std::size_t s = 0; s < numbered.stages.size(); ++s) {
+        Offsets own;
+        for (const auto& [list, by] : numbered.offsets[s]) {
+            if (by > 0 && lists.contains(list)) {
+                own.emplace(list, by);
+                out.insert(list);
+            }
+        }
+        for (const auto rank : own.empty() ? std::vector<std::size_t>() : numbered.stages[s]) {
+            side.copies.push_back(Renumbering(own).copyOf(*side.ranks[rank]));
+            side.ranks[rank] = side.copies.back().get();
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<std::string> numberLayersAlike(Side& a, Side& b)
+{
+    std::vector<std::string> notes;
+    if ((a.ranks.size() < 2 && b.ranks.size() < 2) || haveSameLists(a, b)) {
+        return notes;
+    }
+    const Numbered ofA(a), ofB(b);
+    if (!(ofA.chain && ofB.chain) && !ofA.isWhole() && !ofB.isWhole()) {
+        return notes; // tensor parallel ranks have other weights, too
+    }
+    std::set<std::string> lists;
+    for (const auto& [list, count] : ofA.totals) {
+        const auto other = ofB.totals.find(list);
+        if (other != ofB.totals.end() && other->second == count && (ofA.renumbers(list) || ofB.renumbers(list)) && agree(ofA, ofB, list)) {
+            lists.insert(list);
+        }
+    }
+    for (auto [side, numbered, which] : { std::tuple(&a, &ofA, "reference"), std::tuple(&b, &ofB, "candidate") }) {
+        for (const auto& list : renumber(*side, *numbered, lists)) {
+            notes.push_back(fmt::format("{}: each stage numbers {} from 0: compared are the numbers that they have in the whole model", which,
+                                        list.empty() ? "its modules" : fmt::format("the modules of {}", list)));
+        }
+    }
+    return notes;
+}
+
+} // namespace forkpoint::align
