@@ -1733,6 +1733,7 @@ class Batches:
         self.recent = collections.deque(maxlen=PENDING_BATCHES)
         self.period = 0                                           # counts micro-steps: what was fetched in this one is fresh
         self.taken = set()                                        # loaders that this micro-step has a batch of
+        self.others = {}                                          # micro-step of a pipeline, not this one -> what it has taken
 
     def epoch(self, loader):
         """What is left of the loader's last epoch will not be consumed any more."""
@@ -1811,9 +1812,23 @@ class Batches:
         self.taken |= {batch.loader for batch, _ in taken}
         return taken
 
+    def owed(self, loader):
+        """The batch that a pipeline's stage has just fetched, after the forward of this micro-step: for its loss, unless it is fetched ahead."""
+        fetched = [batch for batch in self.pending if batch.loader == loader]
+        if loader in self.taken or len(fetched) != 1:
+            return []
+        self.remove(fetched[0])
+        self.taken.add(loader)
+        return [(fetched[0], fetched[0].alive())]
+
+    def resume(self, left, number):
+        """A pipeline's stage leaves a micro-step and goes on with, or begins, another one."""
+        self.others[left] = self.taken
+        self.taken = self.others.pop(number, set())
+
     def next_micro(self):
         self.period += 1
-        self.taken = set()
+        self.taken, self.others = set(), {}
         for batch in [batch for batch in self.pending if batch.evaluated]:
             self.remove(batch)
 
@@ -1825,12 +1840,13 @@ class Frame:
     """A module call that is running."""
 
     __slots__ = ("module", "path", "call", "recorded", "recompute", "parent", "parent_call", "deferred", "skipped", "graded", "original",
-                 "training", "source", "spread", "inner", "port", "given")
+                 "training", "source", "spread", "inner", "port", "given", "numbered")
 
     def __init__(self, module, path=None, recorded=False):
         self.module, self.path, self.recorded = module, path, recorded
         self.call = 0
         self.recompute = self.skipped = False
+        self.numbered = False                                     # a forward that Stage knows of
         self.parent = self.parent_call = self.deferred = self.original = self.source = self.spread = None
         self.given = None                                         # given_in_objects()
         self.inner, self.port = None, ""                          # of a wrapper: what its module returned, and the slot of its own outputs
@@ -1896,6 +1912,82 @@ class HandUpdates:
                 self.before = []
                 return True
         return False
+
+
+class Stage:
+    """Finds out whether this process is a stage of a pipeline that the script schedules itself, and which micro-step a tensor is of.
+
+    Such a stage sends to another rank what a module has returned, before it differentiates that, or gives a module what it received, to send the
+    gradient back. What ranks exchange inside modules, or after backward (parameters, metrics), says nothing. Copies are sent and received, too:
+    so the number of elements must do, unless the memory is the same. Then the k-th forward of a module is micro-step k, or that of the module
+    whose output it is given; and what backward starts from is of the micro-step whose output it was computed from.
+    """
+
+    def __init__(self):
+        self.watched, self.known = True, False
+        self.certain = self.refuted = False                       # a module was given the very memory that was received; it is no pipeline
+        self.returned = []                                        # by the last forward, until a backward: (weak reference, elements, micro-step)
+        self.received = collections.deque(maxlen=64)              # (weak reference, elements)
+        self.next_step()
+
+    def next_step(self):
+        self.outputs = Flow()                                     # its labels are micro-steps
+        self.forwards, self.waiting = {}, []                      # id of a module -> its next micro-step; micro-steps without backward
+
+    def sends(self, tensors):
+        sizes = {size for _, size, _ in self.returned}
+        memory = {storage_of(ref()) for ref, _, _ in self.returned if ref() is not None} - {None}
+        if any(tensor.is_floating_point() and tensor.numel() in sizes or storage_of(tensor) in memory for tensor in tensors):
+            self.known = True
+            for ref, _, micro in self.returned:
+                if ref() is not None:
+                    self.outputs.produce(ref(), micro)
+
+    def receives(self, tensors):
+        self.received.extend((weakref.ref(tensor), tensor.numel()) for tensor in tensors)
+
+    def look_at(self, inputs):
+        """A module is given these: are they what was received? Data is not differentiated."""
+        inputs = [tensor for tensor in inputs if tensor.requires_grad]
+        if inputs and self.received:
+            memory = {storage_of(ref()) for ref, _ in self.received if ref() is not None} - {None}
+            sizes = {size for _, size in self.received}
+            self.certain = any(storage_of(tensor) in memory for tensor in inputs)
+            self.known = self.certain or any(tensor.is_leaf and tensor.numel() in sizes for tensor in inputs)
+
+    def micros(self, tensors):
+        """The micro-steps that tensors are of, in order."""
+        return sorted({micro for tensor in tensors for micro, _ in self.outputs.sources(tensor)}) if self.known else []
+
+    def begins(self, module, inputs, micro):
+        """A forward begins, in micro-step `micro` if this is no pipeline; returns which one it is in."""
+        if not self.known:
+            self.look_at(inputs)
+        if self.known:
+            micro = next(iter(self.micros(inputs)), self.forwards.get(id(module), 0))
+        self.forwards[id(module)] = micro + 1
+        if micro not in self.waiting:
+            self.waiting.append(micro)
+        return micro
+
+    def has_run(self, micro):
+        return any(micro < following for following in self.forwards.values())
+
+    def returns(self, tensors, micro):
+        tensors = [tensor for tensor in tensors if tensor.is_floating_point()]
+        if self.known:
+            for tensor in tensors:
+                self.outputs.produce(tensor, micro)
+        else:
+            self.returned = [(weakref.ref(tensor), tensor.numel(), micro) for tensor in tensors if tensor.numel() > 1]
+
+    def differentiates(self, roots, given):
+        """Backward begins; `given`: with a gradient for one of its roots. Returns the micro-step, None if that is not known."""
+        found = self.micros(roots) or self.waiting[:1]
+        # One loss of several forwards, on a rank that seems to have sent on what they returned: it has only shown that to others.
+        self.refuted = self.known and len(found) > 1 and not given and not self.certain
+        self.returned, self.waiting = [], [micro for micro in self.waiting if self.known and micro not in found]
+        return found[0] if self.known and found else None
 
 
 class Local(threading.local):
@@ -1988,7 +2080,9 @@ class Session:
     A micro-step ends when the outermost backward returns; the next one begins with a batch, a training forward or a backward. A step ends at the
     first of these after an optimizer step, so that several optimizers in a row share it; in a script without torch.optim, at the first after
     parameters have changed. Calls of modules without parameters (metrics) begin
-    neither: they belong to what was. A process becomes a rank, with a folder, at its first training forward or backward.
+    neither: they belong to what was. In a stage of a pipeline, several micro-steps are under way at once: they are numbered by the schedule of
+    torch.distributed.pipelining, else by Stage, and are left and resumed. A process becomes a rank, with a folder, at its first training forward
+    or backward.
     """
 
     def __init__(self, options):
@@ -2036,7 +2130,8 @@ class Session:
         self.first_update = False
         self.spread_hooks, self.spread_modules = [], weakref.WeakSet()
         self.whole_owners, self.whole_parameters = set(), {}      # ids of modules below FSDP2; id -> Parameter
-        self.chunks, self.in_chunk = {}, False                    # of a pipeline's schedule
+        # Of a pipeline: the state of the micro-steps that are under way, but for this one; whether there are such; and who numbers them.
+        self.chunks, self.in_chunk, self.stage = {}, False, Stage()
         self.clear_step()
 
     # -- the state
@@ -2054,6 +2149,7 @@ class Session:
         self.entered = set()                                      # optimizers whose step this one has
         self.scalar_names = collections.Counter()
         self.chunks = {}
+        self.stage.next_step()
         self.clear_micro()
 
     def clear_micro(self):
@@ -2085,15 +2181,19 @@ class Session:
 
     def advance(self):
         """Called at a batch, a training forward or a backward: begins a step if the optimizer has stepped, a micro-step if backward has run."""
-        if self.updated and not self.local.optimizers:
-            self.updated = False
-            if not self.manual:
-                self.begin_step(self.step + 1)
+        self.end_step()
         if self.micro_done:
             self.release_held()
             self.micro, self.micro_done = self.micro + 1, False
             self.clear_micro()
             self.batches.next_micro()
+
+    def end_step(self):
+        """If the optimizer has stepped."""
+        if self.updated and not self.local.optimizers:
+            self.updated = False
+            if not self.manual:
+                self.begin_step(self.step + 1)
 
     def look_for_hand_update(self):
         if self.optimizer_steps or self.updated or self.local.optimizers or self.capturing() or not self.hand.happened():
@@ -2181,11 +2281,13 @@ class Session:
     @guarded
     def chunk(self, number):
         """A pipeline's schedule runs forward or backward of micro-batch `number`; several are under way at once."""
-        self.in_chunk = True
-        if self.updated and not self.local.optimizers and not self.manual:
-            self.updated = False
-            self.begin_step(self.step + 1)
-        self.micro_done = False
+        self.stage.watched = False
+        self.end_step()
+        self.resume(number)
+
+    def resume(self, number):
+        """Leave this micro-step, and go on with another one, or begin it."""
+        self.in_chunk, self.micro_done = True, False
         if number != self.micro:
             self.release_held()
             self.chunks[self.micro] = {name: getattr(self, name) for name in self.MICRO_STATE}
@@ -2195,6 +2297,46 @@ class Session:
                 self.clear_micro()
             else:
                 self.__dict__.update(state)
+
+    # -- pipelines without a schedule of PyTorch's
+
+    @guarded
+    def tensors_sent(self, tensors):
+        if self.stage.watched and not self.stage.known:
+            self.stage.sends(tensors)
+
+    @guarded
+    def tensors_received(self, tensors):
+        if self.stage.watched and not self.stage.known:
+            self.stage.receives(tensors)
+
+    def resume_by_hand(self, number):
+        if number != self.micro:
+            self.batches.resume(self.micro, number)
+        self.resume(number)
+
+    def place(self, module, inputs):
+        """Find the micro-step of an outermost call; returns whether it is a forward that is numbered."""
+        stage = self.stage
+        if not stage.watched or self.world == 1:
+            return False
+        if next(module.parameters(), None) is None:               # a loss
+            for number in stage.micros(inputs)[:1]:
+                self.resume_by_hand(number)
+            return False
+        if not torch.is_grad_enabled() and not any(tensor.requires_grad for tensor in inputs):      # else reentrant checkpointing calls it
+            return False
+        number = stage.begins(module, inputs, self.micro)
+        if stage.known:
+            self.resume_by_hand(number)
+        return True
+
+    def leave_pipeline(self):
+        """It was none."""
+        self.stage, self.in_chunk = Stage(), False
+        self.stage.watched = False
+        self.micro = max([self.micro] + list(self.chunks))
+        self.miss("micro-steps of step %d" % self.step, "what this rank has sent made it look like a stage of a pipeline")
 
     def remove_hooks(self):
         for parameter in self.names.parameters.values():
@@ -2504,8 +2646,8 @@ class Session:
     # -- records
 
     def put(self, tensor, phase, kind, module, micro=True, held=False, missing=None, **fields):
-        """Write one tensor; returns its record, if there is one now. With `held`, the record waits until it is known whether the tensor is the
-        loss; with `missing`, it says why there is no value."""
+        """Write one tensor; returns its record, if there is one now. `micro`: the micro-step, True for the one that runs. With `held`, the record
+        waits until it is known whether the tensor is the loss; with `missing`, it says why there is no value."""
         try:
             return self.put_or_raise(tensor, phase, kind, module, micro, held, missing, fields)
         except OSError:
@@ -2527,8 +2669,8 @@ class Session:
         missing = missing or fields.pop("not_observed", None) or sharding.pop("not_observed", None)      # the first: of spread_as()
         with torch.no_grad():
             record = {"step": self.step}
-            if micro:
-                record["micro"] = self.micro
+            if micro is not False:
+                record["micro"] = self.micro if micro is True else micro
             record.update(phase=phase, kind=kind, module=module)
             record.update((name, value) for name, value in fields.items() if value not in (None, "", 0, False) or name == "param")
             whole, offset = fields.get("global_shape", sharding.get("global_shape")), fields.get("global_offset", sharding.get("global_offset"))
@@ -2655,6 +2797,8 @@ class Session:
             dropped = self.batches.fetched(loader, tensors, ids)
             if dropped:
                 self.miss("batch", dropped)
+            if self.stage.known and self.stage.has_run(self.micro):
+                self.put_batches(self.batches.owed(loader))
         else:
             self.miss_value("batch", batch)
 
@@ -2707,13 +2851,15 @@ class Session:
         self.become_rank()
         if self.dead:
             return None
+        tensors = [tensor for _, tensor in inputs]
+        numbered = self.place(module, tensors)
         if self.recording:
             self.start(module)
         if not self.micro_done:
-            self.put_batches(self.batches.consumed_by([tensor for _, tensor in inputs]))
-        if not self.recording:
-            return self.push(Frame(module))
-        return self.call(module, inputs, None, given_in_objects(args, kwargs))
+            self.put_batches(self.batches.consumed_by(tensors))
+        frame = self.call(module, inputs, None, given_in_objects(args, kwargs)) if self.recording else self.push(Frame(module))
+        frame.numbered = numbered
+        return frame
 
     @guarded
     def nested_call(self, module, args, kwargs):
@@ -2890,6 +3036,8 @@ class Session:
 
     @guarded
     def leave(self, frame, output):
+        if frame.numbered:
+            self.stage.returns([tensor for _, tensor in tensors_in(output)], self.micro)
         if not frame.recorded or not self.recording:
             return
         if is_compiled(frame.module):
@@ -2950,7 +3098,7 @@ class Session:
         if not tensor.requires_grad or tensor.grad_fn is None:
             return False
         outputs = tensor.grad_fn.metadata.setdefault("forkpoint outputs", [])
-        outputs.append((tensor.output_nr, frame.path, frame.call, slot))
+        outputs.append((tensor.output_nr, frame.path, frame.call, slot, self.micro))
         if len(outputs) == 1:
             ref = weakref.ref(self)
 
@@ -2968,7 +3116,7 @@ class Session:
         """After a change in place of its base, a view's node is never run."""
         for ref, version, path, call, slot in self.views:
             tensor = ref()
-            if tensor is not None and version_of(tensor) != version and (path, call, slot) not in self.outputs_seen:
+            if tensor is not None and version_of(tensor) != version and (path, call, slot, self.micro) not in self.outputs_seen:
                 self.put(tensor, "backward", "grad_output", path, call=call, slot=slot, missing="the output is a view that was changed in place")
 
     # -- recomputation
@@ -3117,6 +3265,9 @@ class Session:
         if gradients is not None:
             gradients = [gradient for root, gradient in zip(roots, gradients) if isinstance(root, torch.Tensor)]
         roots = [root for root in roots if isinstance(root, torch.Tensor)]       # or edges of the graph
+        micro = self.stage.differentiates(roots, any(gradient is not None for gradient in gradients or ()))
+        if micro is not None:
+            self.resume_by_hand(micro)
         if self.recording:
             self.start()
         self.put_batches(self.batches.consumed_by_loss())
@@ -3126,8 +3277,11 @@ class Session:
                               source=self.sources.caller())
         for number, root in enumerate(roots):
             name = "loss#%d" % number if number else "loss"
-            given = self.in_chunk or gradients is not None and gradients[number] is not None
-            if given and root.numel() > 1 and (self.in_chunk or self.world > 1 and any(direct for _, direct in self.flow.sources(root))):
+            gradient = gradients[number] if gradients is not None else None
+            # Megatron-LM frees the memory of what it has sent: one element is left.
+            size = gradient.numel() if self.in_chunk and gradient is not None else root.numel()
+            sent = self.in_chunk or gradient is not None and self.world > 1 and any(direct for _, direct in self.flow.sources(root))
+            if size > 1 and sent:
                 continue
             if self.recording:
                 self.put(root, "forward", "output", name)
@@ -3145,6 +3299,8 @@ class Session:
                 self.put_gradient(parameter, gradient)
             self.put_lost_views()
             self.put_fused()
+        if self.stage.refuted:
+            self.leave_pipeline()
         self.micro_done = not self.in_chunk
 
     def differentiated(self, inputs):
@@ -3175,13 +3331,15 @@ class Session:
 
     @guarded
     def output_gradients(self, gradients, outputs):
-        """The engine has the gradients of a node's outputs. A tensor may be the output of several modules: the outermost comes first."""
+        """The engine has the gradients of a node's outputs. A tensor may be the output of several modules: the outermost comes first. One backward
+        may serve several micro-steps of a pipeline; else all is of the one that it is in."""
         if not self.recording or not self.in_backward or self.in_grad or self.capturing():
             return
-        for number, path, call, slot in reversed(outputs):
-            if gradients[number] is not None and (path, call, slot) not in self.outputs_seen:
-                self.outputs_seen.add((path, call, slot))
-                self.put(gradients[number], "backward", "grad_output", path, call=call, slot=slot)
+        for number, path, call, slot, micro in reversed(outputs):
+            micro = micro if micro in self.chunks else self.micro
+            if gradients[number] is not None and (path, call, slot, micro) not in self.outputs_seen:
+                self.outputs_seen.add((path, call, slot, micro))
+                self.put(gradients[number], "backward", "grad_output", path, micro=micro, call=call, slot=slot)
 
     def hook_parameters(self):
         for tensor, parameter in [(entry.ref(), entry) for entry in self.names.parameters.values()]:
@@ -3215,6 +3373,8 @@ class Session:
                 self.gradients[key] = (parameter, part.clone())
         elif key not in self.gradients_seen:
             self.put_gradient(parameter, gradient)
+        elif self.in_chunk:
+            self.miss("gradient of %s" % key, "a second backward has added to it in one micro-step of a pipeline")
 
     def put_gradient(self, parameter, gradient):
         self.gradients_seen.add(parameter.full_name)
@@ -3775,7 +3935,7 @@ class Patches:
 
     def install(self):
         for part in (self.stack, keep_from_compiler, self.modules, self.losses, self.autograd, self.optimizers, self.clipping, self.scaler,
-                     self.loaders, self.seeds, self.ddp, self.pipelines):
+                     self.loaders, self.seeds, self.ddp, self.pipelines, self.exchanges):
             try:
                 part()
             except Exception as error:                            # a PyTorch that lacks one of them is still worth recording
@@ -3809,7 +3969,7 @@ class Patches:
                     output = original(self, *args, **kwargs)
                 if session.noise is not None:
                     output = session.disturbed_output(self, output)
-                if frame.recorded:
+                if frame.recorded or frame.numbered:
                     session.leave(frame, output)
                 return output
             finally:                                              # checkpointing leaves a recomputation by an exception
@@ -4059,6 +4219,23 @@ class Patches:
             for name in ("_shape_inference", "_prepare_forward_infra"):
                 if name in cls.__dict__:
                     self.replace(cls, name, self.unobserved(cls.__dict__[name]))
+
+    def exchanges(self):
+        """What a script sends to and receives from single ranks, with whichever function of torch.distributed."""
+        if not torch.distributed.is_available():
+            return
+        session, cls = self.session, torch.distributed.ProcessGroup
+
+        def make(original, note):
+            @functools.wraps(original)
+            def exchange(self, *args, **kwargs):
+                if not (session.dead or session.in_backward or session.local.stack):
+                    note(args[0] if args else kwargs.get("tensors"))
+                return original(self, *args, **kwargs)
+            return exchange
+
+        for name, note in (("send", session.tensors_sent), ("recv", session.tensors_received), ("recv_anysource", session.tensors_received)):
+            self.replace(cls, name, make(cls.__dict__[name], note))
 
     def unobserved(self, original):
         local = self.session.local

@@ -346,6 +346,45 @@ dist.destroy_process_group()
         total = sum(second.value(step=1, micro=micro, phase="backward", kind="grad", module="1", param="weight") for micro in (0, 1))
         self.assertSame(total, second.value(step=1, phase="reduce", kind="grad", module="1", param="weight"))
 
+    def test_schedules_by_hand(self):
+        for kind, world in (("hand_gpipe", 2), ("hand_1f1b", 2), ("hand_freed", 3)):
+            with self.subTest(kind):
+                ranks = self.train(kind, world)
+                for number, rank in enumerate(ranks):
+                    self.assertEqual(self.missed(rank), [])
+                    self.assertEqual({r.get("call", 0) for r in rank.tensors}, {0})
+                    for step in (0, 1):
+                        grads = rank.counts(step=step)["reduce/grad"]
+                        each = [rank.counts(step=step, micro=micro) for micro in range(5)]
+                        self.assertEqual([counts.get("backward/grad") for counts in each], [grads] * 4 + [None])
+                        self.assertEqual([rank.records(step=step, micro=micro, phase="backward", kind="grad_output", module="") != []
+                                          for micro in range(4)], [True] * 4)
+                        self.assertEqual(len({counts["forward/output"] for counts in each[:4]}), 1)
+                        self.assertEqual(len({frozenset(rank.edges(step, micro)) for micro in range(4)}), 1)
+                        losses = rank.records(step=step, phase="forward", kind="output", module="loss")
+                        self.assertEqual([r["micro"] for r in losses], [0, 1, 2, 3] if number == world - 1 else [])
+                        self.assertEqual([(r["micro"], r["sample_ids"]) for r in rank.records(step=step, kind="batch", slot="0")],
+                                         [(m, [8 * step + 2 * m, 8 * step + 2 * m + 1]) for m in range(4)] if number in (0, world - 1) else [])
+                        parameter = rank.records(step=step, phase="reduce", kind="grad")[0]
+                        keys = dict(step=step, kind="grad", module=parameter["module"], param=parameter["param"])
+                        total = sum(rank.value(micro=micro, phase="backward", **keys) for micro in range(4))
+                        self.assertTrue(torch.allclose(total, rank.read(parameter), rtol=1e-5, atol=1e-8))
+                for sender, receiver in zip(ranks, ranks[1:]):            # what one stage sends, the other receives
+                    for micro in range(4):
+                        self.assertSame(sender.value(step=0, micro=micro, phase="forward", kind="output", module=""),
+                                        receiver.value(step=0, micro=micro, phase="forward", kind="input", module=""))
+                shutil.rmtree(self.out + ".forkpoint")
+
+    def test_exchanges_that_make_no_pipeline(self):
+        for kind, first in (("ring", 0), ("gossip", 0), ("shown", 1)):    # what looked like a stage in the first step is known after it
+            with self.subTest(kind):
+                for rank in self.train(kind):
+                    self.assertEqual(self.missed(rank), ["micro-steps of step 0"] if first else [])
+                    for step in range(first, 3):
+                        self.assertEqual([(r["micro"], r.get("call", 0)) for r in rank.records(step=step, kind="input")], [(0, 0), (0, 1)])
+                        self.assertEqual(rank.counts(step=step, micro=0)["backward/grad_output"], 2)
+                shutil.rmtree(self.out + ".forkpoint")
+
     def test_gradients_in_main_grad(self):
         rank, = self.train("main_grad", 1)
         for module in ("model.0", "model.2"):                         # the optimizer has copies, so that the network is none of its own

@@ -208,6 +208,118 @@ def by_hand():
     return part, losses
 
 
+def rows_of_steps(rows):
+    """All steps' samples in order, `rows` at a time."""
+    parts = [batch(step) for step in range(STEPS)]
+    return iter(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*(torch.cat(part) for part in zip(*parts))), batch_size=rows))
+
+
+def schedule_by_hand(forwards_ahead, start, free=False):
+    """A pipeline in plain Python with four micro-batches: stages run `forwards_ahead(rank)` of them before their first backward, and start(function,
+    tensor, rank) sends or receives and returns what to wait for. Free: what was sent is freed, and the engine called, as Megatron-LM does."""
+    whole = list(network())
+    part = nn.Sequential(*(whole[rank:] if rank == world - 1 else [whole[rank]]))
+    optimizer, samples, criterion = torch.optim.Adam(part.parameters(), lr=0.01), rows_of_steps(2), nn.MSELoss()
+    last, losses = rank == world - 1, []
+
+    def receive(peer):
+        tensor = torch.empty(2, 6, 8)
+        for work in start(dist.irecv, tensor, peer):
+            work.wait()
+        return tensor
+
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        under_way, sent, ahead = [], [], forwards_ahead(rank)
+
+        def forward():
+            given = receive(rank - 1).requires_grad_() if rank else next(samples)[0]
+            made = part(given)
+            under_way.append((given, made, next(samples)[1] if last else None))
+            if not last:
+                sent.append((made.detach(), start(dist.isend, made.detach(), rank + 1)))
+                if free:
+                    made.data = torch.empty(1)
+
+        def backward():
+            given, made, targets = under_way.pop(0)
+            if last:
+                loss = criterion(made, targets) / 4
+                loss.backward()
+                losses.append(loss.item())
+            elif free:
+                torch.autograd.Variable._execution_engine.run_backward((made,), (receive(rank + 1),), False, False, tuple(), allow_unreachable=True,
+                                                                       accumulate_grad=True)
+            else:
+                made.backward(receive(rank + 1))
+            if rank:
+                sent.append((given.grad, start(dist.isend, given.grad, rank - 1)))
+
+        for number in range(4 + ahead):
+            if number < 4:
+                forward()
+            if number >= ahead:
+                backward()
+        for _, works in sent:
+            for work in works:
+                work.wait()
+        optimizer.step()
+    return part, losses
+
+
+def at_once(function, tensor, peer):
+    """dist.send and dist.recv, which return when it is done."""
+    {dist.isend: dist.send, dist.irecv: dist.recv}[function](tensor, peer)
+    return []
+
+
+def later(function, tensor, peer):
+    return [function(tensor, peer)]
+
+
+def batched(function, tensor, peer):
+    return dist.batch_isend_irecv([dist.P2POp(function, tensor, peer)])
+
+
+def swap(tensor):
+    """What the other one of two ranks has."""
+    other = torch.empty_like(tensor)
+    work = dist.isend(tensor, 1 - rank)
+    dist.recv(other, 1 - rank)
+    work.wait()
+    return other
+
+
+class Ring(nn.Linear):
+    def forward(self, x):
+        y = super().forward(x)
+        return y + swap(y.detach()) if kind == "ring" else y
+
+
+def not_a_pipeline():
+    """Ranks that exchange something else, and call their network twice in a backward: inside modules, or (gossip) a metric before the backward and
+    the parameters after the step, or (shown) what the network returned. All have as many elements as the network's output."""
+    torch.manual_seed(rank)
+    model, losses = Ring(8, 8), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(STEPS):
+        x, _ = batch(step)
+        optimizer.zero_grad()
+        made = model(x[:, 0])
+        if kind == "shown":
+            losses.append(swap(made.detach()).sum())
+        loss = (made - model(x[:, 1])).square().mean()
+        if kind == "gossip":
+            losses.append(swap(loss.detach()))
+        loss.backward()
+        optimizer.step()
+        if kind == "gossip":
+            with torch.no_grad():
+                model.weight.lerp_(swap(model.weight.detach()), 0.5)
+        losses.append(loss)
+    return model, [loss.item() for loss in losses]
+
+
 class Fused(torch.autograd.Function):
     """A linear layer whose backward adds the weight's gradient to weight.main_grad, as Megatron-LM's does."""
 
@@ -569,7 +681,9 @@ def scaled(clip):
 KINDS = {"no_sync": no_sync, "adversaries": adversaries, "odd": odd, "fsdp1": fsdp1, "fsdp2": fsdp2, "tensor": tensor,
          "sequence": lambda: tensor(True), "gpipe": pipeline, "1f1b": lambda: pipeline("Schedule1F1B"), "in_backward": in_backward,
          "saved_hooks": saved_hooks, "accelerate": accelerate, "lightning": lightning, "interleaved": interleaved, "by_hand": by_hand,
-         "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True), "freed": freed,
+         "hand_gpipe": lambda: schedule_by_hand(lambda rank: 3, at_once), "hand_1f1b": lambda: schedule_by_hand(lambda rank: world - 1 - rank, later),
+         "hand_freed": lambda: schedule_by_hand(lambda rank: world - 1 - rank, batched, True), "ring": not_a_pipeline, "gossip": not_a_pipeline,
+         "shown": not_a_pipeline, "main_grad": main_grad, "dictionary": lambda: answers(False), "tuple": lambda: answers(True), "freed": freed,
          "buckets": lambda: buckets(False), "fp16_hook": lambda: buckets(True), "trainer": trainer, "compiled": lambda: compiled(True),
          "compiled_in_place": lambda: compiled(False), "compiled_blocks": compiled_blocks, "compiled_in_pieces": compiled_in_pieces,
          "compiled_function": compiled_function, "sharded_twice": sharded_twice, "zero": zero,
