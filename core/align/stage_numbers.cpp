@@ -30,29 +30,27 @@ std::optional<std::int64_t> numberOf(std::string_view text)
     return !text.empty() && error == std::errc() && end == text.data() + text.size() && out >= 0 && std::to_string(out) == text ? std::optional(out) : std::nullopt;
 }
 
-/// List -> how many children it has, for lists of modules that are numbered 0, 1, ...
-using Lists = std::map<std::string, std::int64_t>;
+/// List -> the numbers of its children, for lists of modules that have nothing but numbered ones.
+using Lists = std::map<std::string, std::set<std::int64_t>>;
+
+/// 0, 1, ...
+bool isFromZero(const std::set<std::int64_t>& numbers) { return !numbers.empty() && *numbers.rbegin() + 1 == std::ssize(numbers); }
 
 Lists listsOf(const RankData& rank)
 {
-    std::map<std::string, std::set<std::int64_t>> children;
+    Lists out;
     std::set<std::string> others; // with named children, too: numbers are names there
     for (const auto& module : rank.modules) {
         const auto path = normalisedPath(module.path);
         const auto dot = path.rfind('.');
         const auto parent = dot == std::string::npos ? std::string() : path.substr(0, dot);
         if (const auto number = numberOf(std::string_view(path).substr(dot + 1)); number && !path.empty()) {
-            children[parent].insert(*number);
+            out[parent].insert(*number);
         } else if (!path.empty()) {
             others.insert(parent);
         }
     }
-    Lists out;
-    for (const auto& [list, numbers] : children) {
-        if (!others.contains(list) && *numbers.rbegin() + 1 == std::ssize(numbers)) {
-            out.emplace(list, std::ssize(numbers));
-        }
-    }
+    std::erase_if(out, [&](const auto& list) { return others.contains(list.first); });
     return out;
 }
 
@@ -191,7 +189,7 @@ struct Numbered {
     std::vector<std::vector<std::size_t>> stages;  ///< [stage][rank index]
     std::vector<Weights> weights;                  ///< by stage
     std::vector<Offsets> offsets;                  ///< by stage
-    Lists totals;
+    std::map<std::string, std::int64_t> totals;    ///< list -> how many children it has then
     bool chain = true;                             ///< each stage hands on to the next one; of one stage it is true
 
     explicit Numbered(const Side& side)
@@ -201,14 +199,19 @@ struct Numbered {
             ofRank.push_back(firstWeights(*rank));
         }
         stages = stagesByWeights(ofRank);
+        std::map<std::string, std::vector<std::set<std::int64_t>>> lists; // list -> by stage
         for (std::size_t s = 0; s < stages.size(); ++s) {
-            auto& own = offsets.emplace_back();
-            for (const auto& [list, count] : listsOf(*side.ranks[stages[s].front()])) {
-                own.emplace(list, totals[list]);
-                totals[list] += count;
+            for (auto& [list, numbers] : listsOf(*side.ranks[stages[s].front()])) {
+                auto& ofStages = lists[list];
+                ofStages.resize(stages.size());
+                ofStages[s] = numbers;
             }
             weights.push_back(std::move(ofRank[stages[s].front()]));
             chain = chain && (s == 0 || handsOn(side, stages[s - 1], stages[s]));
+        }
+        offsets.resize(stages.size());
+        for (const auto& [list, ofStages] : lists) {
+            number(list, ofStages);
         }
     }
 
@@ -233,7 +236,31 @@ struct Numbered {
         return out;
     }
 
+private:
     static bool isIn(const std::string& module, const std::string& list) { return moved(module, list, 1) != module; }
+
+    /// Leaves a list out whose numbers are neither the whole's nor begin with 0 on every stage.
+    void number(const std::string& list, const std::vector<std::set<std::int64_t>>& ofStages)
+    {
+        std::set<std::int64_t> all;
+        std::int64_t count = 0;
+        bool fromZero = true;
+        for (const auto& numbers : ofStages) {
+            all.insert(numbers.begin(), numbers.end());
+            count += std::ssize(numbers);
+            fromZero = fromZero && (numbers.empty() || isFromZero(numbers));
+        }
+        const bool asWhole = isFromZero(all) && std::ssize(all) == count;
+        if (!asWhole && !fromZero) {
+            return;
+        }
+        totals[list] = count;
+        std::int64_t before = 0;
+        for (std::size_t s = 0; s < ofStages.size(); ++s) {
+            offsets[s].emplace(list, asWhole ? 0 : before);
+            before += std::ssize(ofStages[s]);
+        }
+    }
 };
 
 std::size_t sameWeights(const Weights& a, const Weights& b)

@@ -306,8 +306,8 @@ StepPlan planStep(const PlanSide& sideA, const PlanSide& sideB, const StepPlan* 
         }
         const auto lossRanksA = ranksWithLoss(sideA, group.ranksA, group.microsA), lossRanksB = ranksWithLoss(sideB, group.ranksB, group.microsB);
         const auto lossesA = lossGrid(a, stepA, lossRanksA, group.microsA), lossesB = lossGrid(b, stepB, lossRanksB, group.microsB);
-        const bool onePipeline = sideA.stages.empty() != sideB.stages.empty() && plan.microByMicro;
-        group.weights = lossWeights(lossesA, lossesB, fallback, onePipeline ? cellsA.micros.size() : 1);
+        const bool otherStages = (!sideA.stages.empty() || !sideB.stages.empty()) && how.joinRanks && plan.microByMicro;
+        group.weights = lossWeights(lossesA, lossesB, fallback, otherStages ? cellsA.micros.size() : 1);
         if (group.rows.matched && !group.rows.replicatedA && group.rows.sharersA.empty()) {
             keepOwn(group.weights.a, cellsA, group.ranksA, group.microsA);
         }
