@@ -12,6 +12,7 @@ namespace forkpoint::align {
 namespace {
 
 constexpr double kAgreement = 1e-3;
+constexpr double kNear = 0.1;       ///< apart by no more, losses of which one may be undivided tell that, also after a fork: a wrong factor is two or more
 constexpr double kRounding = 1e-5; ///< of a loss that several ranks computed from the same; large parts of one batch may agree within 1e-3
 
 double weightOf(Reduction reduction, std::size_t parts)
@@ -114,7 +115,8 @@ LossWeights lossWeights(const LossGrid& a, const LossGrid& b, const std::optiona
                 }
             }
         }
-        return bestError <= kAgreement;
+        const bool divided = best.a.weight != best.b.weight;
+        return bestError <= (undivided > 1 && divided ? kNear : kAgreement);
     };
     if (tryAll(true) || tryAll(false)) {
         return best;

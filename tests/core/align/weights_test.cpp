@@ -165,6 +165,24 @@ TEST(LossWeights, ZeroLossesAgree)
     EXPECT_FALSE(lossWeights({ { 0.0 } }, { { 1.0, 2.0 } }).agreed);
 }
 
+/// One micro-step against one; a schedule of a pipeline divides the gradients later on.
+TEST(LossWeights, OneOfManyMicroStepsMayBeUndivided)
+{
+    constexpr std::size_t kMicros = 4;
+    for (const double loss : { 8.0, 8.5 }) { // with a fork before it, too
+        const auto w = lossWeights(kWhole, { { loss } }, std::nullopt, kMicros);
+        EXPECT_TRUE(w.agreed) << loss;
+        EXPECT_EQ(w.b.micros, Reduction::Mean) << loss;
+        EXPECT_EQ(w.b.weight, 0.25) << loss;
+        EXPECT_EQ(w.a.weight, 1) << loss;
+        EXPECT_EQ(lossWeights({ { loss } }, kWhole, std::nullopt, kMicros).a.weight, 0.25) << loss;
+    }
+    for (const double loss : { 2.0, 3.0, 4.0 }) { // as they stand, or too far from either
+        EXPECT_EQ(lossWeights(kWhole, { { loss } }, std::nullopt, kMicros).b.weight, 1) << loss;
+    }
+    EXPECT_EQ(lossWeights(kWhole, { { 8.0 } }).b.weight, 1) << "of runs that are alike, the factor is a difference";
+}
+
 TEST(LossesOfParts, AreThoseOfRanksThatHoldTheSameRowsAndDiffer)
 {
     EXPECT_TRUE(areLossesOfParts({ { 1.0, 2.0 } }, { 0, 0 }));
