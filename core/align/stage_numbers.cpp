@@ -27,14 +27,19 @@ std::optional<std::int64_t> numberOf(std::string_view text)
 {
     std::int64_t out = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return !text.empty() && error == std::errc() && end == text.data() + text.size() && out >= 0 && std::to_string(out) == text ? std::optional(out) : std::nullopt;
+    return !text.empty() && error == std::errc() && end == text.data() + text.size() && out >= 0 && std::to_string(out) == text
+        ? std::optional(out)
+        : std::nullopt;
 }
 
 /// List -> the numbers of its children, for lists of modules that have nothing but numbered ones.
 using Lists = std::map<std::string, std::set<std::int64_t>>;
 
 /// 0, 1, ...
-bool isFromZero(const std::set<std::int64_t>& numbers) { return !numbers.empty() && *numbers.rbegin() + 1 == std::ssize(numbers); }
+bool isFromZero(const std::set<std::int64_t>& numbers)
+{
+    return !numbers.empty() && *numbers.rbegin() + 1 == std::ssize(numbers);
+}
 
 Lists listsOf(const RankData& rank)
 {
@@ -146,16 +151,17 @@ private:
     std::map<std::string, bundle::SharedText> m_names;
 };
 
-/// Ranks that have the same first weights, or none in common, in the order of the ranks: [stage][rank index]. Nothing where a rank has no weights.
+/// Ranks that have the same first weights, in the order of the ranks: [stage][rank index].
 std::vector<std::vector<std::size_t>> stagesByWeights(const std::vector<Weights>& weights)
 {
     std::vector<std::vector<std::size_t>> out;
     for (std::size_t rank = 0; rank < weights.size(); ++rank) {
         const auto isReplica = [&](const std::vector<std::size_t>& stage) {
             const auto& first = weights[stage.front()];
-            return first.size() == weights[rank].size() && std::equal(first.begin(), first.end(), weights[rank].begin(), [](const auto& x, const auto& y) {
-                return x.first == y.first && bundle::sameBits(*x.second, *y.second).value_or(false);
-            });
+            return first.size() == weights[rank].size()
+                && std::equal(first.begin(), first.end(), weights[rank].begin(), [](const auto& x, const auto& y) {
+                       return x.first == y.first && bundle::sameBits(*x.second, *y.second).value_or(false);
+                   });
         };
         const auto stage = std::find_if(out.begin(), out.end(), isReplica);
         (stage == out.end() ? out.emplace_back() : *stage).push_back(rank);
@@ -186,11 +192,11 @@ bool handsOn(const Side& side, const std::vector<std::size_t>& first, const std:
 
 /// The ranks of a side as stages, and the numbers that their layers would have if those of the earlier stages came first.
 struct Numbered {
-    std::vector<std::vector<std::size_t>> stages;  ///< [stage][rank index]
-    std::vector<Weights> weights;                  ///< by stage
-    std::vector<Offsets> offsets;                  ///< by stage
-    std::map<std::string, std::int64_t> totals;    ///< list -> how many children it has then
-    bool chain = true;                             ///< each stage hands on to the next one; of one stage it is true
+    std::vector<std::vector<std::size_t>> stages; ///< [stage][rank index]
+    std::vector<Weights> weights; ///< by stage
+    std::vector<Offsets> offsets; ///< by stage
+    std::map<std::string, std::int64_t> totals; ///< list -> how many children it has then
+    bool chain = true; ///< each stage hands on to the next one; of one stage it is true
 
     explicit Numbered(const Side& side)
     {
@@ -271,7 +277,8 @@ std::size_t sameWeights(const Weights& a, const Weights& b)
     }));
 }
 
-/// The weights say so: most are the same with these numbers, and fewer with their own. Those that are one number throughout are the same with both.
+/// The weights say so: most are the same with these numbers, and fewer with their own. Those that are one number throughout are the same
+/// with both.
 bool agree(const Numbered& a, const Numbered& b, const std::string& list)
 {
     const auto wholeA = a.ofList(list, true), wholeB = b.ofList(list, true);
@@ -282,7 +289,8 @@ bool agree(const Numbered& a, const Numbered& b, const std::string& list)
 /// The two sides have as many ranks, and each rank the lists of the other side's: nothing could be gained.
 bool haveSameLists(const Side& a, const Side& b)
 {
-    return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(), [](const auto* x, const auto* y) { return listsOf(*x) == listsOf(*y); });
+    return std::equal(a.ranks.begin(), a.ranks.end(), b.ranks.begin(), b.ranks.end(),
+        [](const auto* x, const auto* y) { return listsOf(*x) == listsOf(*y); });
 }
 
 /// Gives the ranks these numbers. Returns the lists concerned.
@@ -326,8 +334,8 @@ std::vector<std::string> numberLayersAlike(Side& a, Side& b)
     }
     for (auto [side, numbered, which] : { std::tuple(&a, &ofA, "reference"), std::tuple(&b, &ofB, "candidate") }) {
         for (const auto& list : renumber(*side, *numbered, lists)) {
-            notes.push_back(fmt::format("{}: each stage numbers {} from 0: compared are the numbers that they have in the whole model", which,
-                                        list.empty() ? "its modules" : fmt::format("the modules of {}", list)));
+            notes.push_back(fmt::format("{}: each stage numbers {} from 0: compared are the numbers that they have in the whole model",
+                which, list.empty() ? "its modules" : fmt::format("the modules of {}", list)));
         }
     }
     return notes;

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-// Stages of a pipeline that number their layers from 0, as slices of nn.Sequential and Megatron-LM's models do: layer 0 of the second stage is
-// another one than layer 0 of the first.
+// Stages of a pipeline that number their layers from 0, as slices of nn.Sequential and Megatron-LM's models do: layer 0 of the second stage
+// is another one than layer 0 of the first.
 namespace forkpoint::align {
 
-/// Gives such layers the numbers that they have in the whole model: those of the earlier stages come first. Only where both sides then have as many
-/// layers, and these have the same first weights, which they have not as they are numbered; of two pipelines, only where each stage was given what the one
-/// before it had made. The ranks concerned become copies. Returns what was done, in words.
+/// Gives such layers the numbers that they have in the whole model: those of the earlier stages come first. Only where both sides then have
+/// as many layers, and these have the same first weights, which they have not as they are numbered; of two pipelines, only where each stage
+/// was given what the one before it had made. The ranks concerned become copies. Returns what was done, in words.
 std::vector<std::string> numberLayersAlike(Side& a, Side& b);
 
 } // namespace forkpoint::align

@@ -50,7 +50,8 @@ std::vector<std::string> leaves(const bundle::RankData& rank, const Called& call
         }
     }
     std::vector<std::string> out;
-    std::copy_if(called.modules.begin(), called.modules.end(), std::back_inserter(out), [&](const std::string& m) { return withParameters.contains(m); });
+    std::copy_if(called.modules.begin(), called.modules.end(), std::back_inserter(out),
+        [&](const std::string& m) { return withParameters.contains(m); });
     for (const auto& module : out) {
         for (auto dot = module.rfind('.'); dot != std::string::npos; dot = dot == 0 ? std::string::npos : module.rfind('.', dot - 1)) {
             parents.insert(module.substr(0, dot));
@@ -63,7 +64,8 @@ std::vector<std::string> leaves(const bundle::RankData& rank, const Called& call
 
 const std::string* classOf(const bundle::RankData& rank, std::string_view path)
 {
-    const auto found = std::find_if(rank.modules.begin(), rank.modules.end(), [&](const auto& m) { return m.wrapper.empty() && normalisedPath(m.path) == path; });
+    const auto found = std::find_if(
+        rank.modules.begin(), rank.modules.end(), [&](const auto& m) { return m.wrapper.empty() && normalisedPath(m.path) == path; });
     return found == rank.modules.end() ? nullptr : &found->className;
 }
 
@@ -98,8 +100,10 @@ std::vector<std::size_t> groupsOf(const std::vector<std::vector<std::string>>& m
     return out;
 }
 
-/// The further models of the ranks that have the class of the first one, and modules that it does not have: chunks of an interleaved schedule.
-std::vector<std::string> furtherRoots(const Side& side, const std::vector<Called>& called, const std::vector<std::vector<std::string>>& ownLeaves)
+/// The further models of the ranks that have the class of the first one, and modules that it does not have: chunks of an interleaved
+/// schedule.
+std::vector<std::string> furtherRoots(
+    const Side& side, const std::vector<Called>& called, const std::vector<std::vector<std::string>>& ownLeaves)
 {
     std::set<std::string> roots, others;
     for (std::size_t r = 0; r < called.size(); ++r) {
@@ -116,7 +120,8 @@ std::vector<std::string> furtherRoots(const Side& side, const std::vector<Called
     std::map<std::string, std::set<std::string>> rootsOf; // module in the whole -> models that have it
     for (const auto& modules : ownLeaves) {
         for (const auto& module : modules) {
-            const auto root = std::find_if(roots.begin(), roots.end(), [&](const std::string& r) { return module == r || isBelow(module, r); });
+            const auto root
+                = std::find_if(roots.begin(), roots.end(), [&](const std::string& r) { return module == r || isBelow(module, r); });
             rootsOf[root == roots.end() ? module : below(module, *root)].insert(root == roots.end() ? std::string() : *root);
         }
     }
@@ -299,10 +304,13 @@ void shareRows(std::map<Cell, RowKeys>& rows, const Stages& stages)
         members[stages.groups[rank]].push_back(rank);
     }
     const auto hasRows = [&](const std::vector<std::size_t>& ranks) {
-        return std::any_of(rows.begin(), rows.end(), [&](const auto& cell) { return std::count(ranks.begin(), ranks.end(), cell.first.rank) > 0; });
+        return std::any_of(
+            rows.begin(), rows.end(), [&](const auto& cell) { return std::count(ranks.begin(), ranks.end(), cell.first.rank) > 0; });
     };
     auto source = members.find(stages.firstGroup());
-    source = hasRows(source->second) ? source : std::find_if(members.begin(), members.end(), [&](const auto& m) { return hasRows(m.second); });
+    if (!hasRows(source->second)) {
+        source = std::find_if(members.begin(), members.end(), [&](const auto& m) { return hasRows(m.second); });
+    }
     if (source == members.end()) {
         return;
     }
@@ -313,7 +321,12 @@ void shareRows(std::map<Cell, RowKeys>& rows, const Stages& stages)
             return; // whose rows a rank has is not known
         }
         for (std::size_t i = 0; i < ranks.size(); ++i) {
-            for (auto at = rows.lower_bound({ first[i], std::numeric_limits<std::int32_t>::min() }); at != rows.end() && at->first.rank == first[i]; ++at) {
+            for (auto at = rows.lower_bound({ first[i], std::numeric_limits<std::int32_t>::min() });
+                 at != rows.end() && at->first.rank == first[i]; ++at) {
+                const auto own = rows.find({ ranks[i], at->first.micro });
+                if (own != rows.end() && own->second.rows != at->second.rows) {
+                    return; // other samples: models that are trained side by side
+                }
                 out.emplace(Cell { ranks[i], at->first.micro }, at->second);
             }
         }

@@ -24,17 +24,16 @@ using test::RecordedRun;
 
 constexpr std::int64_t kRows = 8, kMicros = 2, kLayers = 4, kFeatures = 3;
 
-
 /// How a run lays out the model.
 struct Launch {
     friend void PrintTo(const Launch& launch, std::ostream* to) { *to << launch.name; }
     std::string name;
     std::vector<std::int64_t> ends = { kLayers }; ///< of each stage: the layer behind its last one
-    std::int64_t replicas = 1;                    ///< ranks of each stage; those of one stage follow one another
-    bool dividesLoss = true;                      ///< by the number of micro-steps; else the gradients are divided in the end
-    bool ownNumbers = false;                      ///< each stage numbers its layers from 0
-    bool chunks = false;                          ///< two ranks take the stages in turn: each has two models
-    std::optional<std::int64_t> scaled = {};      ///< a layer whose output is wrong
+    std::int64_t replicas = 1; ///< ranks of each stage; those of one stage follow one another
+    bool dividesLoss = true; ///< by the number of micro-steps; else the gradients are divided in the end
+    bool ownNumbers = false; ///< each stage numbers its layers from 0
+    bool chunks = false; ///< two ranks take the stages in turn: each has two models
+    std::optional<std::int64_t> scaled = {}; ///< a layer whose output is wrong
 
     std::int64_t stages() const { return std::ssize(ends); }
     int ranks() const { return static_cast<int>((chunks ? 2 : stages()) * replicas); }
@@ -60,7 +59,8 @@ test::Values weights(std::int64_t layer)
 
 void recordStage(RecordedRun& run, const Launch& launch, std::int64_t stage, std::int64_t replica)
 {
-    const auto first = stage == 0 ? 0 : launch.ends[static_cast<std::size_t>(stage - 1)], end = launch.ends[static_cast<std::size_t>(stage)];
+    const auto first = stage == 0 ? 0 : launch.ends[static_cast<std::size_t>(stage - 1)],
+               end = launch.ends[static_cast<std::size_t>(stage)];
     auto& rank = run.rank(static_cast<int>((launch.chunks ? stage % 2 : stage) * launch.replicas + replica));
     const std::string root = launch.chunks && stage >= 2 ? "second" : "";
     const auto nameOf = [&](std::int64_t layer) {
@@ -102,7 +102,10 @@ Side record(RecordedRun& run, const Launch& launch)
     return run.side();
 }
 
-bool isSpread(const Pair& pair) { return pair.key.module == "" || pair.key.module == "second"; }
+bool isSpread(const Pair& pair)
+{
+    return pair.key.module == "" || pair.key.module == "second";
+}
 
 /// The ids of pairs that were not compared, and of those whose sides differ.
 struct Seen {
@@ -177,7 +180,10 @@ std::string nameOfBoth(const testing::TestParamInfo<std::tuple<Launch, Launch>>&
     return std::get<0>(given.param).name + "Against" + std::get<1>(given.param).name;
 }
 
-auto each(const std::vector<Launch>& a, const std::vector<Launch>& b) { return testing::Combine(testing::ValuesIn(a), testing::ValuesIn(b)); }
+auto each(const std::vector<Launch>& a, const std::vector<Launch>& b)
+{
+    return testing::Combine(testing::ValuesIn(a), testing::ValuesIn(b));
+}
 
 INSTANTIATE_TEST_SUITE_P(Launches, Stages, each(kLaunches, kLaunches), nameOfBoth);
 INSTANTIATE_TEST_SUITE_P(OwnNumbers, Stages, each(kOwnNumbers, kOwnNumbers), nameOfBoth);
@@ -195,13 +201,17 @@ TEST_P(WrongStage, IsFoundAtItsLayer)
     RecordedRun a("a"), b("b", wrong.ranks());
     const auto alignment = aligned(record(a, kLaunches.front()), record(b, wrong));
     const auto result = seen(alignment);
-    const auto first = std::find_if(alignment.pairs.begin(), alignment.pairs.end(), [&](const Pair& pair) { return result.different.contains(pair.id); });
+    const auto first = std::find_if(
+        alignment.pairs.begin(), alignment.pairs.end(), [&](const Pair& pair) { return result.different.contains(pair.id); });
     ASSERT_NE(first, alignment.pairs.end());
     EXPECT_TRUE(test::contains(first->id, "s0/forward/output/")) << first->id;
     EXPECT_TRUE(test::contains(first->id, "layers.2"));
 }
 
-std::string nameOfOne(const testing::TestParamInfo<Launch>& given) { return given.param.name; }
+std::string nameOfOne(const testing::TestParamInfo<Launch>& given)
+{
+    return given.param.name;
+}
 
 INSTANTIATE_TEST_SUITE_P(Launches, WrongStage, testing::ValuesIn(kLaunches), nameOfOne);
 INSTANTIATE_TEST_SUITE_P(OwnNumbers, WrongStage, testing::ValuesIn(kOwnNumbers), nameOfOne);
@@ -210,9 +220,11 @@ INSTANTIATE_TEST_SUITE_P(Chunks, WrongStage, testing::ValuesIn(kChunks), nameOfO
 TEST(StagesText, SaysWhatWasTakenForWhat)
 {
     RecordedRun a("a"), b("b", 2);
-    const auto alignment = aligned(record(a, kLaunches.front()), record(b, { .name = "", .ends = { 2, 4 }, .dividesLoss = false, .ownNumbers = true }));
+    const auto alignment
+        = aligned(record(a, kLaunches.front()), record(b, { .name = "", .ends = { 2, 4 }, .dividesLoss = false, .ownNumbers = true }));
     EXPECT_TRUE(test::contains(alignment.steps.front().text, "the candidate is a pipeline of 2 stages"));
-    EXPECT_TRUE(test::contains(alignment.steps.front().text, "the losses agree if the micro-steps of the candidate are averaged, not summed"));
+    EXPECT_TRUE(
+        test::contains(alignment.steps.front().text, "the losses agree if the micro-steps of the candidate are averaged, not summed"));
     ASSERT_EQ(alignment.notes.size(), 1u);
     EXPECT_TRUE(test::contains(alignment.notes.front(), "candidate: each stage numbers the modules of layers from 0"));
 }

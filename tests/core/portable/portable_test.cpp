@@ -280,6 +280,31 @@ TEST_F(PortableTest, EveryOrderOfRowsComesBack)
     }
 }
 
+TEST_F(PortableTest, NumbersThatStagesWereGivenComeBack)
+{
+    RecordedRun a("whole"), b("stages", 2);
+    const auto weights = [](int layer) { return f32({ 2 }, { static_cast<float>(layer) + 0.5f, 3 }); };
+    for (auto* run : { &a, &b }) {
+        for (int layer = 0; layer < 4; ++layer) {
+            const bool second = run == &b && layer >= 2;
+            const auto name = "layers." + std::to_string(second ? layer - 2 : layer);
+            auto& rank = run->rank(second ? 1 : 0);
+            rank.module("", "Model").module("layers", "ModuleList").module(name, "Linear", { "weight" });
+            rank.call("").call(name).start(name + ".weight", weights(layer));
+        }
+    }
+    const Compared live(a.side(), b.side());
+    ASSERT_EQ(live.alignment().b.copies.size(), 1u) << "all that is tested here takes part";
+    saved(live.snapshot());
+    const auto file = loaded();
+    EXPECT_EQ(report::jsonText(file), report::jsonText(live.snapshot()));
+    std::vector<std::string> modules;
+    for (const auto& call : file.structure().alignment.b.ranks.back()->calls) {
+        modules.push_back(call.module);
+    }
+    EXPECT_EQ(modules, (std::vector<std::string> { "", "layers.2", "", "layers.3" }));
+}
+
 TEST_F(PortableTest, NotFiniteNumbersComeBack)
 {
     RecordedRun a("single"), b("nan");
