@@ -323,10 +323,6 @@ void shareRows(std::map<Cell, RowKeys>& rows, const Stages& stages)
         for (std::size_t i = 0; i < ranks.size(); ++i) {
             for (auto at = rows.lower_bound({ first[i], std::numeric_limits<std::int32_t>::min() });
                  at != rows.end() && at->first.rank == first[i]; ++at) {
-                const auto own = rows.find({ ranks[i], at->first.micro });
-                if (own != rows.end() && own->second.rows != at->second.rows) {
-                    return; // other samples: models that are trained side by side
-                }
                 out.emplace(Cell { ranks[i], at->first.micro }, at->second);
             }
         }
