@@ -218,13 +218,13 @@ Pair relatePair(const Draft& draft, PairKey key, const StepContext& context)
                 continue;
             }
         }
-        if (longerBatch) {
-            return notCompared(std::move(pair), PairStatus::NotObserved, ofSeveral);
-        }
         const auto gridA = gridOf(draft.a, group.ranksA, microsA, countA), gridB = gridOf(draft.b, group.ranksB, microsB, countB);
         if (isEmpty(gridA) || isEmpty(gridB)) {
             incomplete = incomplete || isEmpty(gridA) != isEmpty(gridB);
             continue;
+        }
+        if (longerBatch) {
+            return notCompared(std::move(pair), PairStatus::NotObserved, ofSeveral);
         }
         auto relation = relate(pair.key, { *context.a.bundle, gridA, context.cellsA.rows, ruleA, piecesA },
                                { *context.b.bundle, gridB, context.cellsB.rows, ruleB, piecesB }, group);
