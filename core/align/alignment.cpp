@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
@@ -139,6 +140,27 @@ void noteMissingRanks(const Side& side, std::string_view which, std::vector<std:
     if (side.ranks.size() > 1 && recorded < world) {
         notes.push_back(fmt::format("{}: {} of {} ranks were recorded", which, recorded, world));
     }
+}
+
+/// The first step of A that B has, too, under its own number.
+std::optional<std::int32_t> firstCommonStep(const Side& a, const Side& b, std::int64_t offset)
+{
+    const auto steps = [](const Side& side) {
+        std::set<std::int64_t> out;
+        for (const auto* rank : side.ranks) {
+            std::optional<std::int32_t> last;
+            for (const auto& record : rank->tensors) {
+                if (record.step != last) {
+                    last = record.step;
+                    out.insert(record.step);
+                }
+            }
+        }
+        return out;
+    };
+    const auto ofA = steps(a), ofB = steps(b);
+    const auto found = std::find_if(ofA.begin(), ofA.end(), [&](std::int64_t step) { return ofB.contains(step + offset); });
+    return found == ofA.end() ? std::nullopt : std::optional(static_cast<std::int32_t>(*found));
 }
 
 /// One launch: the same folder, or two copies of it, or two of its ranks' folders.
@@ -277,8 +299,10 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     Alignment out;
     out.stepOffset = options.stepOffset.value_or(options.mapping.stepOffset.value_or(0));
     keepCommonRanks(a, b, out.notes);
-    auto renumbered = numberLayersAlike(a, b);
-    std::move(renumbered.begin(), renumbered.end(), std::back_inserter(out.notes));
+    if (const auto step = firstCommonStep(a, b, out.stepOffset)) {
+        auto renumbered = numberLayersAlike(a, b, *step, *step + out.stepOffset);
+        std::move(renumbered.begin(), renumbered.end(), std::back_inserter(out.notes));
+    }
     Result<SideIndex> indexA, indexB;
     tbb::parallel_invoke([&] { indexA = indexOf(a); }, [&] { indexB = indexOf(b); });
     if (!indexA || !indexB) {

@@ -220,6 +220,39 @@ void keepStages(const Stages& stages, std::vector<Draft>& drafts, std::vector<Pa
     }
 }
 
+/// One side ties parameters that lie on other stages of the other side: there each has the gradient of its own use, and here it has that of both.
+void setTiedApart(const CollectSide& whole, const Stages& stages, std::vector<Draft>& drafts, const MappedNames& names)
+{
+    static const bundle::SharedText why = "the parameter is tied to one on another stage of the pipeline: its gradient is that of all its uses in one process, "
+                                          "and their sum comes with the reduction in the pipeline";
+    if (stages.empty() || !whole.stages.empty()) {
+        return;
+    }
+    std::vector<std::uint32_t> apart; // names
+    for (const auto& tied : whole.side.ranks.front()->ties) {
+        std::vector<Stage> holders;
+        std::vector<std::uint32_t> ids;
+        for (const auto& parameter : tied) {
+            auto name = splitName(parameter, true);
+            name.module = normalisedPath(*name.module);
+            const auto holder = stageOfModule(stages, *name.module).first;
+            holders.insert(holders.end(), holder ? 1 : 0, holder.value_or(Stage()));
+            if (const auto id = names.ids.find(name)) {
+                ids.push_back(*id);
+            }
+        }
+        if (std::any_of(holders.begin(), holders.end(), [&](const Stage& stage) { return stage != holders.front(); })) {
+            apart.insert(apart.end(), ids.begin(), ids.end());
+        }
+    }
+    for (auto& draft : drafts) {
+        const bool isLocal = draft.key.phase == Phase::Backward && draft.key.kind == Kind::Grad;
+        if (isLocal && !draft.a.empty() && !draft.b.empty() && std::find(apart.begin(), apart.end(), draft.key.name) != apart.end()) {
+            draft.notObserved = &why;
+        }
+    }
+}
+
 /// The module returns what it was given: nn.Identity, dropout in evaluation, what gathers from all ranks where there is one. nullopt: not known.
 std::optional<bool> handsOn(std::span<const Part> output, std::span<const Part> input)
 {
@@ -330,6 +363,8 @@ StepDrafts draftsOfStep(const CollectSide& a, const CollectSide& b, const Mapped
     distribute(ofB, out.drafts, out.partsB, &Draft::b);
     keepStages(a.stages, out.drafts, out.partsA, &Draft::a, &Draft::b);
     keepStages(b.stages, out.drafts, out.partsB, &Draft::b, &Draft::a);
+    setTiedApart(a, b.stages, out.drafts, names);
+    setTiedApart(b, a.stages, out.drafts, names);
     matchSlotsInOrder(out.drafts);
     setApartHandedOn(out.drafts, numbers);
     return out;

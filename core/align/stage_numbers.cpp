@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -59,22 +60,44 @@ Lists listsOf(const RankData& rank)
     return out;
 }
 
-/// The first weights of a rank, by the normalised path of the module and the parameter's name.
+/// By the normalised path of the module and the parameter's name.
 using Weights = std::map<std::pair<std::string, std::string>, const TensorRecord*>;
 
-Weights firstWeights(const RankData& rank)
-{
-    Weights out;
-    for (const auto& record : rank.tensors) {
-        if (record.step != rank.tensors.front().step) {
-            break;
-        }
-        if (record.phase == Phase::Start && record.kind == Kind::Param) {
-            out.try_emplace({ normalisedPath(*record.module), *record.param }, &record);
+/// What a rank has of one step: the weights with which it begins, what its models were given and what they made of it.
+struct RankStep {
+    Weights weights;
+    std::vector<const TensorRecord*> given, made;
+
+    RankStep(const RankData& rank, std::int32_t step)
+    {
+        for (const auto& record : rank.tensors) {
+            if (record.step != step) {
+                continue;
+            }
+            if (record.phase == Phase::Start && record.kind == Kind::Param) {
+                weights.try_emplace({ normalisedPath(*record.module), *record.param }, &record);
+            } else if (record.phase == Phase::Forward && isRoot(*record.module)
+                && (record.kind == Kind::Input || record.kind == Kind::Output)) {
+                (record.kind == Kind::Input ? given : made).push_back(&record);
+            }
         }
     }
-    return out;
-}
+
+    bool handsOnTo(const RankStep& next) const
+    {
+        return std::any_of(made.begin(), made.end(), [&](const auto* x) {
+            return std::any_of(
+                next.given.begin(), next.given.end(), [&](const auto* y) { return bundle::sameBits(*x, *y).value_or(false); });
+        });
+    }
+
+    bool hasWeightsOf(const RankStep& other) const
+    {
+        return weights.size() == other.weights.size()
+            && std::equal(weights.begin(), weights.end(), other.weights.begin(),
+                [](const auto& x, const auto& y) { return x.first == y.first && bundle::sameBits(*x.second, *y.second).value_or(false); });
+    }
+};
 
 /// `path` with the number of the list's child that it is, or lies in, increased; wrappers may lie in between.
 std::string moved(std::string_view path, const std::string& list, std::int64_t by)
@@ -151,74 +174,92 @@ private:
     std::map<std::string, bundle::SharedText> m_names;
 };
 
-/// Ranks that have the same first weights, in the order of the ranks: [stage][rank index].
-std::vector<std::vector<std::size_t>> stagesByWeights(const std::vector<Weights>& weights)
+using RanksOfStages = std::vector<std::vector<std::size_t>>; ///< [stage][rank index]
+
+bool handsOn(const std::vector<RankStep>& ranks, const std::vector<std::size_t>& from, const std::vector<std::size_t>& to)
 {
-    std::vector<std::vector<std::size_t>> out;
-    for (std::size_t rank = 0; rank < weights.size(); ++rank) {
-        const auto isReplica = [&](const std::vector<std::size_t>& stage) {
-            const auto& first = weights[stage.front()];
-            return first.size() == weights[rank].size()
-                && std::equal(first.begin(), first.end(), weights[rank].begin(), [](const auto& x, const auto& y) {
-                       return x.first == y.first && bundle::sameBits(*x.second, *y.second).value_or(false);
-                   });
-        };
-        const auto stage = std::find_if(out.begin(), out.end(), isReplica);
+    return std::any_of(from.begin(), from.end(),
+        [&](std::size_t x) { return std::any_of(to.begin(), to.end(), [&](std::size_t y) { return ranks[x].handsOnTo(ranks[y]); }); });
+}
+
+/// Ranks that have the same weights are of one stage, unless one comes behind the other: layers may begin as copies of one another.
+RanksOfStages stagesOfRanks(const std::vector<RankStep>& ranks)
+{
+    RanksOfStages out;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        const auto before = std::find_if(out.rbegin(), out.rend(), [&](const auto& members) { return handsOn(ranks, members, { rank }); });
+        const auto stage
+            = std::find_if(before.base(), out.end(), [&](const auto& members) { return ranks[members.front()].hasWeightsOf(ranks[rank]); });
         (stage == out.end() ? out.emplace_back() : *stage).push_back(rank);
     }
     return out;
 }
 
-/// The first stage's ranks have made what the second one's were given: [stage][rank index].
-bool handsOn(const Side& side, const std::vector<std::size_t>& first, const std::vector<std::size_t>& second)
+std::size_t sameWeights(const Weights& a, const Weights& b)
 {
-    const auto ofRoot = [&](std::size_t rank, Kind kind) {
-        std::vector<const TensorRecord*> out;
-        for (const auto& record : side.ranks[rank]->tensors) {
-            if (record.step != side.ranks[rank]->tensors.front().step) {
-                break;
-            }
-            if (record.phase == Phase::Forward && record.kind == kind && isRoot(*record.module)) {
-                out.push_back(&record);
-            }
-        }
-        return out;
-    };
-    const auto made = ofRoot(first.front(), Kind::Output), given = ofRoot(second.front(), Kind::Input);
-    return std::any_of(made.begin(), made.end(), [&](const auto* x) {
-        return std::any_of(given.begin(), given.end(), [&](const auto* y) { return bundle::sameBits(*x, *y).value_or(false); });
-    });
+    return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](const auto& entry) {
+        const auto other = b.find(entry.first);
+        return other != b.end() && bundle::sameBits(*entry.second, *other->second).value_or(false);
+    }));
 }
 
 /// The ranks of a side as stages, and the numbers that their layers would have if those of the earlier stages came first.
 struct Numbered {
-    std::vector<std::vector<std::size_t>> stages; ///< [stage][rank index]
+    RanksOfStages stages;
     std::vector<Weights> weights; ///< by stage
+    std::map<std::string, std::vector<std::set<std::int64_t>>> lists; ///< list -> its children's own numbers, by stage
     std::vector<Offsets> offsets; ///< by stage
     std::map<std::string, std::int64_t> totals; ///< list -> how many children it has then
     bool chain = true; ///< each stage hands on to the next one; of one stage it is true
 
-    explicit Numbered(const Side& side)
+    Numbered(const Side& side, std::int32_t step)
     {
-        std::vector<Weights> ofRank;
+        std::vector<RankStep> ranks;
         for (const auto* rank : side.ranks) {
-            ofRank.push_back(firstWeights(*rank));
+            ranks.emplace_back(*rank, step);
         }
-        stages = stagesByWeights(ofRank);
-        std::map<std::string, std::vector<std::set<std::int64_t>>> lists; // list -> by stage
+        stages = stagesOfRanks(ranks);
         for (std::size_t s = 0; s < stages.size(); ++s) {
             for (auto& [list, numbers] : listsOf(*side.ranks[stages[s].front()])) {
                 auto& ofStages = lists[list];
                 ofStages.resize(stages.size());
                 ofStages[s] = numbers;
             }
-            weights.push_back(std::move(ofRank[stages[s].front()]));
-            chain = chain && (s == 0 || handsOn(side, stages[s - 1], stages[s]));
+            weights.push_back(std::move(ranks[stages[s].front()].weights));
+            chain = chain && (s == 0 || handsOn(ranks, stages[s - 1], stages[s]));
         }
         offsets.resize(stages.size());
         for (const auto& [list, ofStages] : lists) {
             number(list, ofStages);
         }
+    }
+
+    /// Gives the list on each stage the only number from which its weights are the whole's; false if there is none for some stage. `count`:
+    /// of the whole's children.
+    bool numberByWeights(const std::string& list, const Weights& whole, std::int64_t count)
+    {
+        auto found = offsets;
+        for (std::size_t s = 0; s < stages.size(); ++s) {
+            const auto size = std::ssize(lists.at(list)[s]);
+            if (size == 0) {
+                continue;
+            }
+            const auto own = ofList(weights[s], list);
+            std::size_t best = 0, times = 0;
+            for (std::int64_t by = 0; by + size <= count; ++by) {
+                const auto same = sameWeights(withNumbers(own, list, by), whole);
+                times = same > best ? 1 : same == best ? times + 1 : times;
+                if (same > best) {
+                    best = same;
+                    found[s][list] = by;
+                }
+            }
+            if (times != 1 || 2 * best <= own.size() || !isFromZero(lists.at(list)[s])) {
+                return false;
+            }
+        }
+        offsets = std::move(found);
+        return true;
     }
 
     bool isWhole() const { return stages.size() == 1; }
@@ -232,18 +273,30 @@ struct Numbered {
     {
         Weights out;
         for (std::size_t s = 0; s < stages.size(); ++s) {
-            const auto by = offsets[s].find(list);
-            for (const auto& [name, record] : weights[s]) {
-                if (by != offsets[s].end() && isIn(name.first, list)) {
-                    out.try_emplace({ asWhole ? moved(name.first, list, by->second) : name.first, name.second }, record);
-                }
+            if (const auto by = offsets[s].find(list); by != offsets[s].end()) {
+                out.merge(withNumbers(ofList(weights[s], list), list, asWhole ? by->second : 0));
             }
         }
         return out;
     }
 
 private:
-    static bool isIn(const std::string& module, const std::string& list) { return moved(module, list, 1) != module; }
+    static Weights ofList(const Weights& all, const std::string& list)
+    {
+        Weights out;
+        std::copy_if(all.begin(), all.end(), std::inserter(out, out.end()),
+            [&](const auto& w) { return moved(w.first.first, list, 1) != w.first.first; });
+        return out;
+    }
+
+    static Weights withNumbers(const Weights& own, const std::string& list, std::int64_t by)
+    {
+        Weights out;
+        for (const auto& [name, record] : own) {
+            out.emplace(std::pair(moved(name.first, list, by), name.second), record);
+        }
+        return out;
+    }
 
     /// Leaves a list out whose numbers are neither the whole's nor begin with 0 on every stage.
     void number(const std::string& list, const std::vector<std::set<std::int64_t>>& ofStages)
@@ -269,19 +322,14 @@ private:
     }
 };
 
-std::size_t sameWeights(const Weights& a, const Weights& b)
-{
-    return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](const auto& entry) {
-        const auto other = b.find(entry.first);
-        return other != b.end() && bundle::sameBits(*entry.second, *other->second).value_or(false);
-    }));
-}
-
 /// The weights say so: most are the same with these numbers, and fewer with their own. Those that are one number throughout are the same
-/// with both.
+/// with both. Without weights, what the stages hand on.
 bool agree(const Numbered& a, const Numbered& b, const std::string& list)
 {
     const auto wholeA = a.ofList(list, true), wholeB = b.ofList(list, true);
+    if (wholeA.empty() || wholeB.empty()) {
+        return a.chain && b.chain; // none were recorded
+    }
     const auto asWhole = sameWeights(wholeA, wholeB), asOwn = sameWeights(a.ofList(list, false), b.ofList(list, false));
     return asWhole > asOwn && 2 * asWhole > std::max(wholeA.size(), wholeB.size());
 }
@@ -315,20 +363,29 @@ std::set<std::string> renumber(Side& side, const Numbered& numbered, const std::
 
 } // namespace
 
-std::vector<std::string> numberLayersAlike(Side& a, Side& b)
+std::vector<std::string> numberLayersAlike(Side& a, Side& b, std::int32_t stepA, std::int32_t stepB)
 {
     std::vector<std::string> notes;
     if ((a.ranks.size() < 2 && b.ranks.size() < 2) || haveSameLists(a, b)) {
         return notes;
     }
-    const Numbered ofA(a), ofB(b);
+    Numbered ofA(a, stepA), ofB(b, stepB);
     if (!(ofA.chain && ofB.chain) && !ofA.isWhole() && !ofB.isWhole()) {
         return notes; // tensor parallel ranks have other weights, too
     }
     std::set<std::string> lists;
-    for (const auto& [list, count] : ofA.totals) {
-        const auto other = ofB.totals.find(list);
-        if (other != ofB.totals.end() && other->second == count && (ofA.renumbers(list) || ofB.renumbers(list)) && agree(ofA, ofB, list)) {
+    for (const auto& [list, ofStages] : ofA.lists) {
+        if (!ofB.lists.contains(list)) {
+            continue;
+        }
+        const auto countA = ofA.totals.find(list), countB = ofB.totals.find(list);
+        const bool known = countA != ofA.totals.end() && countB != ofB.totals.end();
+        const bool fits = known && countA->second == countB->second && agree(ofA, ofB, list);
+        // A stage may be missing.
+        const bool found = !fits && known && ofA.isWhole() != ofB.isWhole()
+            && (ofA.isWhole() ? ofB.numberByWeights(list, ofA.weights.front(), countA->second)
+                              : ofA.numberByWeights(list, ofB.weights.front(), countB->second));
+        if (fits || found) {
             lists.insert(list);
         }
     }

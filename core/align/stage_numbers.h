@@ -12,8 +12,9 @@
 namespace forkpoint::align {
 
 /// Gives such layers the numbers that they have in the whole model: those of the earlier stages come first. Only where both sides then have
-/// as many layers, and these have the same first weights, which they have not as they are numbered; of two pipelines, only where each stage
-/// was given what the one before it had made. The ranks concerned become copies. Returns what was done, in words.
-std::vector<std::string> numberLayersAlike(Side& a, Side& b);
+/// as many layers, and these begin the step (the first one in common) with the same weights, which they do not as they are numbered.
+/// Without weights, and of two pipelines in any case, only where each stage was given what the one before it had made. Of a pipeline that
+/// lacks a stage the weights alone say which layers are there. The ranks concerned become copies. Returns what was done, in words.
+std::vector<std::string> numberLayersAlike(Side& a, Side& b, std::int32_t stepA, std::int32_t stepB);
 
 } // namespace forkpoint::align

@@ -27,13 +27,16 @@ constexpr std::int64_t kRows = 8, kMicros = 2, kLayers = 4, kFeatures = 3;
 /// How a run lays out the model.
 struct Launch {
     friend void PrintTo(const Launch& launch, std::ostream* to) { *to << launch.name; }
-    std::string name;
+    std::string name = {};
     std::vector<std::int64_t> ends = { kLayers }; ///< of each stage: the layer behind its last one
     std::int64_t replicas = 1; ///< ranks of each stage; those of one stage follow one another
     bool dividesLoss = true; ///< by the number of micro-steps; else the gradients are divided in the end
     bool ownNumbers = false; ///< each stage numbers its layers from 0
     bool chunks = false; ///< two ranks take the stages in turn: each has two models
     std::optional<std::int64_t> scaled = {}; ///< a layer whose output is wrong
+    bool recordsWeights = true;
+    bool copies = false; ///< all layers begin with the same weights
+    std::vector<std::int32_t> steps = { 0 };
 
     std::int64_t stages() const { return std::ssize(ends); }
     int ranks() const { return static_cast<int>((chunks ? 2 : stages()) * replicas); }
@@ -52,12 +55,12 @@ test::Values activations(const std::vector<std::int64_t>& rows, std::int64_t lay
     return f32({ std::ssize(rows), kFeatures }, out);
 }
 
-test::Values weights(std::int64_t layer)
+test::Values weights(std::int64_t layer, std::int32_t step = 0)
 {
-    return f32({ 2 }, { static_cast<float>(layer) + 0.25f, static_cast<float>(layer) * 2 - 7 });
+    return f32({ 2 }, { static_cast<float>(layer) + static_cast<float>(step) / 4, static_cast<float>(layer) * 2 - 7 });
 }
 
-void recordStage(RecordedRun& run, const Launch& launch, std::int64_t stage, std::int64_t replica)
+void recordStage(RecordedRun& run, const Launch& launch, std::int32_t step, std::int64_t stage, std::int64_t replica)
 {
     const auto first = stage == 0 ? 0 : launch.ends[static_cast<std::size_t>(stage - 1)],
                end = launch.ends[static_cast<std::size_t>(stage)];
@@ -66,9 +69,15 @@ void recordStage(RecordedRun& run, const Launch& launch, std::int64_t stage, std
     const auto nameOf = [&](std::int64_t layer) {
         return (root.empty() ? "" : root + ".") + "layers." + std::to_string(launch.ownNumbers ? layer - first : layer);
     };
-    rank.module(root, "Model").module(root.empty() ? "layers" : root + ".layers", "ModuleList");
-    for (auto layer = first; layer < end; ++layer) {
-        rank.module(nameOf(layer), "Linear", { "weight" }).start(nameOf(layer) + ".weight", weights(layer));
+    rank.step(step);
+    if (step == launch.steps.front()) {
+        rank.module(root, "Model").module(root.empty() ? "layers" : root + ".layers", "ModuleList");
+        for (auto layer = first; layer < end; ++layer) {
+            rank.module(nameOf(layer), "Linear", { "weight" });
+        }
+    }
+    for (auto layer = first; layer < end && launch.recordsWeights; ++layer) {
+        rank.start(nameOf(layer) + ".weight", weights(launch.copies ? 1 : layer, step));
     }
     for (std::int32_t micro = 0; micro < kMicros; ++micro) {
         std::vector<std::int64_t> rows(kRows / kMicros / launch.replicas);
@@ -94,9 +103,11 @@ void recordStage(RecordedRun& run, const Launch& launch, std::int64_t stage, std
 
 Side record(RecordedRun& run, const Launch& launch)
 {
-    for (std::int64_t stage = 0; stage < launch.stages(); ++stage) {
-        for (std::int64_t replica = 0; replica < launch.replicas; ++replica) {
-            recordStage(run, launch, stage, replica);
+    for (const auto step : launch.steps) {
+        for (std::int64_t stage = 0; stage < launch.stages(); ++stage) {
+            for (std::int64_t replica = 0; replica < launch.replicas; ++replica) {
+                recordStage(run, launch, step, stage, replica);
+            }
         }
     }
     return run.side();
@@ -275,6 +286,78 @@ TEST(StagesOfRanks, HaveNoPartInATeacher)
     EXPECT_EQ(stages.ofModule.size(), 4u);
 }
 
+/// As found with all that a recording may lack.
+TEST(OwnNumbers, AreFoundInWhatThereIs)
+{
+    const std::map<std::string, std::pair<Launch, Launch>> cases = {
+        { "another first step", { { .steps = { 0, 1 } }, { .ends = { 2, 4 }, .ownNumbers = true, .steps = { 1 } } } },
+        { "no weights", { { .recordsWeights = false }, { .ends = { 1, 2, 4 }, .ownNumbers = true, .recordsWeights = false } } },
+        { "no weights of one side", { {}, { .ends = { 1, 3, 4 }, .ownNumbers = true, .recordsWeights = false } } },
+        { "layers that begin alike", { { .copies = true }, { .ends = { 1, 2, 3, 4 }, .ownNumbers = true, .copies = true } } },
+        { "replicas without weights",
+            { { .recordsWeights = false }, { .ends = { 2, 4 }, .replicas = 2, .ownNumbers = true, .recordsWeights = false } } },
+    };
+    for (const auto& [name, launches] : cases) {
+        RecordedRun a("a"), b("b", launches.second.ranks());
+        const auto alignment = aligned(record(a, launches.first), record(b, launches.second));
+        std::set<std::string> layers;
+        for (const auto& pair : alignment.pairs) {
+            if (pair.status == PairStatus::Matched && pair.key.kind == bundle::Kind::Output) {
+                ASSERT_EQ(bytesOf(alignment.a, pair.lanes[0].a), bytesOf(alignment.b, pair.lanes[0].b)) << name << ": " << pair.id;
+                layers.insert(pair.key.module);
+            }
+            EXPECT_NE(pair.status, PairStatus::Unrelated) << name << ": " << pair.id << ": " << *pair.note;
+        }
+        EXPECT_EQ(layers, (std::set<std::string> { "", "layers.0", "layers.1", "layers.2", "layers.3", "loss" })) << name;
+    }
+}
+
+TEST(OwnNumbers, AreThoseOfTheWeightsWhereAStageIsMissing)
+{
+    const Launch launch { .ends = { 1, 3, 4 }, .ownNumbers = true };
+    for (std::int64_t missing = 0; missing < launch.stages(); ++missing) {
+        RecordedRun a("a"), b("b", launch.ranks());
+        std::set<std::string> there;
+        for (std::int64_t stage = 0; stage < launch.stages(); ++stage) {
+            if (stage != missing) {
+                recordStage(b, launch, 0, stage, 0);
+            }
+        }
+        const auto alignment = aligned(record(a, kLaunches.front()), b.side());
+        for (const auto& pair : alignment.pairs) {
+            if (pair.status == PairStatus::Matched && pair.key.kind == bundle::Kind::Param) {
+                EXPECT_EQ(bytesOf(alignment.a, pair.lanes[0].a), bytesOf(alignment.b, pair.lanes[0].b)) << missing << ": " << pair.id;
+                there.insert(pair.key.module);
+            }
+        }
+        EXPECT_EQ(there.size(), missing == 1 ? 2u : 3u) << missing;
+    }
+}
+
+TEST(TiedOverStages, HaveNoGradientInCommonBeforeTheReduction)
+{
+    RecordedRun a("a"), b("b", 2);
+    const auto gradient = [](float value) { return f32({ 2 }, { value, value + 1 }); };
+    auto& whole = a.rank();
+    whole.module("", "Model").module("embedding", "Embedding", { "weight" }).module("head", "Linear", { "weight" });
+    whole.tie({ "embedding.weight", "head.weight" }).call("").call("embedding").call("head");
+    whole.start("embedding.weight", weights(0)).grad("embedding.weight", gradient(3)).reduced("embedding.weight", gradient(3));
+    for (int rank = 0; rank < 2; ++rank) {
+        const std::string name = rank == 0 ? "embedding" : "head";
+        auto& stage = b.rank(rank);
+        stage.module("", "Model").module(name, rank == 0 ? "Embedding" : "Linear", { "weight" }).call("").call(name);
+        stage.start(name + ".weight", weights(0))
+            .grad(name + ".weight", gradient(rank == 0 ? 1 : 2))
+            .reduced(name + ".weight", gradient(3));
+    }
+    const auto alignment = aligned(a.side(), b.side());
+    const auto& local = test::pairOf(alignment, "s0/backward/grad/embedding.weight");
+    EXPECT_EQ(local.status, PairStatus::NotObserved);
+    EXPECT_TRUE(test::contains(*local.note, "tied to one on another stage"));
+    EXPECT_EQ(test::pairOf(alignment, "s0/reduce/grad/embedding.weight").status, PairStatus::Matched);
+    EXPECT_EQ(test::pairOf(alignment, "s0/start/param/embedding.weight").status, PairStatus::Matched);
+}
+
 /// Ranks that have other weights under the same names are stages only if they hand on to one another.
 TEST(OwnNumbers, AreNoTensorParallelRanks)
 {
@@ -290,7 +373,7 @@ TEST(OwnNumbers, AreNoTensorParallelRanks)
         }
     }
     auto sideB = b.side();
-    EXPECT_EQ(numberLayersAlike(sideA, sideB), std::vector<std::string>());
+    EXPECT_EQ(numberLayersAlike(sideA, sideB, 0, 0), std::vector<std::string>());
     EXPECT_TRUE(sideA.copies.empty() && sideB.copies.empty());
 }
 
