@@ -102,6 +102,28 @@ bool allEqual(const std::vector<Part>& parts)
     return std::all_of(parts.begin(), parts.end(), [&](const Part& p) { return bundle::sameBits(*p.record, *parts.front().record).value_or(false); });
 }
 
+/// One number throughout, as biases and the weights of norms begin, on every rank and in every layer.
+bool isConstant(const bundle::TensorRecord& record)
+{
+    return record.stats && record.stats->min == record.stats->max;
+}
+
+/// Parameters that begin with values of their own, of which none is the same on all ranks: these hold other parts of a model under the same names, such
+/// as stages that number their layers from 0.
+bool holdOtherParameters(const std::vector<RunTensor>& tensors)
+{
+    bool other = false;
+    for (const auto& tensor : tensors) {
+        if (tensor.key.kind == Kind::Param && tensor.key.phase == Phase::Start && tensor.parts.size() > 1 && !isConstant(*tensor.parts.front().record)) {
+            if (allEqual(tensor.parts)) {
+                return false;
+            }
+            other = true;
+        }
+    }
+    return other;
+}
+
 /// Parts of equal bits; nullopt if some cannot be told equal or not.
 std::optional<std::vector<std::vector<Part>>> agreeing(const std::vector<Part>& set)
 {
@@ -210,6 +232,7 @@ Result<RankMatrix> rankMatrix(const align::Side& side, std::string_view pattern,
 
     std::map<Name, ReplicaReason> replicas; // what a parameter is, its gradient and state are too
     std::set<Name> seen;                    // names whose first record was looked at
+    const bool otherParameters = holdOtherParameters(*tensors);
     bool selected = false;
     for (std::size_t i = 0; i < tensors->size(); ++i) {
         const auto& tensor = (*tensors)[i];
@@ -229,7 +252,7 @@ Result<RankMatrix> rankMatrix(const align::Side& side, std::string_view pattern,
         if (state && seen.insert(name).second && !declared) {
             if (isBelow(wrapped, tensor.key.module) && tensor.key.kind != Kind::Buffer) {
                 replicas.emplace(name, ReplicaReason::Wrapped);
-            } else if (allEqual(tensor.parts)) {
+            } else if (allEqual(tensor.parts) && !(otherParameters && isConstant(*tensor.parts.front().record))) {
                 replicas.emplace(name, ReplicaReason::EqualAtFirst);
             }
         }

@@ -75,6 +75,25 @@ TEST(RankMatrix, EqualNamesAndShapesAreNoReason)
     EXPECT_TRUE(contains(report::ranksText(matrix, run.side(), {}), "1 more are on several ranks"));
 }
 
+TEST(RankMatrix, ConstantsBeginAlikeOnOtherLayersToo)
+{
+    for (const bool embedded : { false, true }) { // the same on both ranks: tensor parallel, not stages with numbers of their own
+        RecordedRun run("stages", 2);
+        for (int rank = 0; rank < 2; ++rank) {
+            const auto r = static_cast<float>(rank);
+            auto& scribe = run.rank(rank);
+            scribe.start("layers.0.fc.weight", f32({ 2 }, { 1 + r, 2 * r })).start("layers.0.norm.weight", f32({ 2 }, { 1, 1 }));
+            scribe.after("layers.0.norm.weight", f32({ 2 }, { 1 + r, 2 }));
+            if (embedded) {
+                scribe.start("embedding.weight", f32({ 2 }, { 3, 4 }));
+            }
+        }
+        const auto matrix = matrixOf(run);
+        EXPECT_EQ(matrix.tensors, embedded ? 3u : 0u);
+        EXPECT_EQ(matrix.differing.size(), embedded ? 1u : 0u);
+    }
+}
+
 TEST(RankMatrix, WrappedByDdp)
 {
     test::TempFolder folder;
