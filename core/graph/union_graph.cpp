@@ -69,6 +69,7 @@ struct Draft {
     std::int64_t turn = 0;
     std::string source;
     std::vector<NodePair> pairs;
+    const bundle::RankData *rankA = nullptr, *rankB = nullptr; ///< the first of each side that calls it
 };
 
 /// Places of drafts that are not in the order of execution.
@@ -239,7 +240,7 @@ private:
             std::stable_sort(calls.begin(), calls.end(), [](const auto* x, const auto* y) {
                 return std::tie(x->micro, x->order) < std::tie(y->micro, y->order);
             });
-            readCalls(calls, which, names);
+            readCalls(calls, which, *rank, names);
             for (const auto& backward : rank->backwards) {
                 if (backward.step == step && contains(micros, backward.micro)) {
                     const auto id = ensure(names.of(backward.root), 0, which);
@@ -274,7 +275,7 @@ private:
     }
 
     /// Adds what is new to the order of execution after its neighbour.
-    void readCalls(const std::vector<const bundle::CallRecord*>& calls, Sides which, SideNames& names)
+    void readCalls(const std::vector<const bundle::CallRecord*>& calls, Sides which, const bundle::RankData& rank, SideNames& names)
     {
         DraftId previous = kNoDraft;
         std::int32_t micro = 0;
@@ -305,6 +306,8 @@ private:
             }
             auto& draft = m_drafts[id];
             draft.sides = draft.sides | which;
+            auto& caller = which == Sides::A ? draft.rankA : draft.rankB;
+            caller = caller ? caller : &rank;
             if (draft.source.empty()) {
                 draft.source = record.source;
             }
@@ -689,6 +692,7 @@ private:
         }
         std::sort(m_renamedSlots.begin(), m_renamedSlots.end());
         for (auto& edge : m_edges) {
+            edge.sides = edge.sides | betweenRanks(m_drafts[edge.from], m_drafts[edge.to]);
             edge.from = numbers[edge.from];
             edge.to = numbers[edge.to];
             edge.fromSlot = edge.fromSlot ? edge.fromSlot : &kNoSlot;
@@ -715,6 +719,13 @@ private:
         }
         matchSlotsInOrder(graph.edges, firstOfPair);
         indexEdges(graph);
+    }
+
+    /// Where one rank calls the one and another rank the other, a stage of a pipeline sends to the next one, which no recorder sees.
+    static Sides betweenRanks(const Draft& from, const Draft& to)
+    {
+        const auto isSent = [](const auto* x, const auto* y) { return x && y && x != y; };
+        return (isSent(from.rankA, to.rankA) ? Sides::A : Sides::None) | (isSent(from.rankB, to.rankB) ? Sides::B : Sides::None);
     }
 
     bool isRenamed(NodeId node, bool input, const std::string& slot) const

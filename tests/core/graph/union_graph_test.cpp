@@ -435,6 +435,30 @@ TEST(UnionGraph, RanksOfOneSideAreJoined)
     EXPECT_EQ(recordedEdges(graph), 1u);
 }
 
+TEST(UnionGraph, WhatAStageSendsToTheNextIsNoDifference)
+{
+    SampleRun whole, first, second;
+    for (auto* run : { &whole, &first }) {
+        run->call("stage0");
+        run->call("inside");
+    }
+    for (auto* run : { &whole, &second }) {
+        run->call("stage1");
+    }
+    whole.edge("stage0", "inside");
+    whole.edge("inside", "stage1");
+    auto alignment = aligned(whole, whole);
+    alignment.b.ranks = { &first.rank(), &second.rank() };
+    const auto graph = unionGraph(alignment, {}).value();
+    expectConsistent(graph);
+    for (const auto& edge : graph.edges) {
+        if (edge.kind == EdgeKind::Recorded) { // on one rank a missing edge is one
+            EXPECT_EQ(edge.sides, edge.to == graph.find("stage1") ? Sides::Both : Sides::A) << edgeText(graph, edge);
+        }
+    }
+    EXPECT_EQ(recordedEdges(graph), 2u);
+}
+
 TEST(UnionGraph, SlotsThatTheLadderMatchedAreOneEdge)
 {
     SampleRun a, b;
