@@ -12,7 +12,7 @@ namespace forkpoint::align {
 namespace {
 
 constexpr double kAgreement = 1e-3;
-constexpr double kNear = 0.1;       ///< apart by no more, losses of which one may be undivided tell that, also after a fork: a wrong factor is two or more
+constexpr double kNear = 0.2;       ///< apart by no more, losses of which one may be undivided tell that, also after a fork: a wrong factor is two or more
 constexpr double kRounding = 1e-5; ///< of a loss that several ranks computed from the same; large parts of one batch may agree within 1e-3
 
 double weightOf(Reduction reduction, std::size_t parts)

@@ -169,7 +169,7 @@ TEST(LossWeights, ZeroLossesAgree)
 TEST(LossWeights, OneOfManyMicroStepsMayBeUndivided)
 {
     constexpr std::size_t kMicros = 4;
-    for (const double loss : { 8.0, 8.5 }) { // with a fork before it, too
+    for (const double loss : { 8.0, 8.5, 9.8, 6.6 }) { // with a fork before it, too
         const auto w = lossWeights(kWhole, { { loss } }, std::nullopt, kMicros);
         EXPECT_TRUE(w.agreed) << loss;
         EXPECT_EQ(w.b.micros, Reduction::Mean) << loss;
