@@ -200,6 +200,68 @@ Result<void> checkAxes(const std::vector<PlacementRule>& rules, const RankMesh& 
     return {};
 }
 
+/// The steps that both sides have, by A's numbers; what only one has is noted. Fails with Truncated where a side has none, with Usage where they have
+/// none in common.
+Result<std::vector<int>> commonSteps(const Side& a, const SideIndex& indexA, const Side& b, const SideIndex& indexB, Alignment& out)
+{
+    const auto stepsA = stepsOf(indexA), stepsB = stepsOf(indexB);
+    const std::int64_t offset = out.stepOffset; // wide: any offset may be given
+    std::vector<int> common, onlyA, onlyB;
+    for (const int step : stepsA) {
+        const bool both = std::binary_search(stepsB.begin(), stepsB.end(), step + offset);
+        (both ? common : onlyA).push_back(step);
+    }
+    for (const int step : stepsB) {
+        if (!std::binary_search(stepsA.begin(), stepsA.end(), step - offset)) {
+            onlyB.push_back(step);
+        }
+    }
+    for (const auto& [side, steps] : { std::pair(&a, &stepsA), std::pair(&b, &stepsB) }) {
+        if (steps->empty()) {
+            const auto& problems = side->bundle->problems();
+            const auto first = std::find_if(problems.begin(), problems.end(),
+                                            [](const auto& p) { return p.level == bundle::Problem::Level::Warning; });
+            const std::string found = first == problems.end() ? std::string() : fmt::format(" ({}: {})", first->where, first->message);
+            return fail(ErrorCode::Truncated,
+                        fmt::format("holds no readable tensor record{}: there is nothing to compare. forkpoint-cli info says all that was found",
+                                    found),
+                        side->bundle->path().string());
+        }
+    }
+    if (common.empty()) {
+        return fail(ErrorCode::Usage,
+                    fmt::format("the runs have no recorded step in common (reference: {}; candidate: {}). Record the same steps of both, or give "
+                                "the offset between their numbers",
+                                stepList(stepsA), stepList(stepsB)));
+    }
+    if (!onlyA.empty()) {
+        out.notes.push_back(fmt::format("steps recorded in the reference only: {}", stepList(onlyA)));
+    }
+    if (!onlyB.empty()) {
+        out.notes.push_back(fmt::format("steps recorded in the candidate only: {}", stepList(onlyB)));
+    }
+    out.stepsOnlyA = onlyA.size();
+    out.stepsOnlyB = onlyB.size();
+    return common;
+}
+
+/// Modules that were matched by class. `modulesB`: with the names that the mapping gives them.
+std::map<std::string, std::string> renamedModules(const Side& a, const Side& b, const std::vector<bundle::ModuleRecord>& modulesB)
+{
+    auto renames = matchRenamedModules(allModules(a), modulesB);
+    if (!renames.empty() && a.ranks.size() == 1 && b.ranks.size() == 1 && a.bundle->worldSize() == b.bundle->worldSize()) {
+        const auto shapedA = modulesWithShapes(a);
+        auto shapedB = modulesWithShapes(b);
+        if (shapedA && shapedB) {
+            for (std::size_t i = 0; i < modulesB.size(); ++i) {
+                (*shapedB)[i].path = modulesB[i].path; // as mapped
+            }
+            renames = matchRenamedModules(*shapedA, *shapedB);
+        }
+    }
+    return renames;
+}
+
 struct StepOf {
     const Side& side;
     std::int32_t step = 0;
@@ -308,44 +370,11 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     if (!indexA || !indexB) {
         return tl::unexpected(indexA ? indexB.error() : indexA.error());
     }
-    const auto stepsA = stepsOf(*indexA), stepsB = stepsOf(*indexB);
-    const std::int64_t offset = out.stepOffset; // wide: any offset may be given
-    std::vector<int> common, onlyA, onlyB;
-    for (const int step : stepsA) {
-        const bool both = std::binary_search(stepsB.begin(), stepsB.end(), step + offset);
-        (both ? common : onlyA).push_back(step);
+    const auto steps = commonSteps(a, *indexA, b, *indexB, out);
+    if (!steps) {
+        return tl::unexpected(steps.error());
     }
-    for (const int step : stepsB) {
-        if (!std::binary_search(stepsA.begin(), stepsA.end(), step - offset)) {
-            onlyB.push_back(step);
-        }
-    }
-    for (const auto& [side, steps] : { std::pair(&a, &stepsA), std::pair(&b, &stepsB) }) {
-        if (steps->empty()) {
-            const auto& problems = side->bundle->problems();
-            const auto first = std::find_if(problems.begin(), problems.end(),
-                                            [](const auto& p) { return p.level == bundle::Problem::Level::Warning; });
-            const std::string found = first == problems.end() ? std::string() : fmt::format(" ({}: {})", first->where, first->message);
-            return fail(ErrorCode::Truncated,
-                        fmt::format("holds no readable tensor record{}: there is nothing to compare. forkpoint-cli info says all that was found",
-                                    found),
-                        side->bundle->path().string());
-        }
-    }
-    if (common.empty()) {
-        return fail(ErrorCode::Usage,
-                    fmt::format("the runs have no recorded step in common (reference: {}; candidate: {}). Record the same steps of both, or give "
-                                "the offset between their numbers",
-                                stepList(stepsA), stepList(stepsB)));
-    }
-    if (!onlyA.empty()) {
-        out.notes.push_back(fmt::format("steps recorded in the reference only: {}", stepList(onlyA)));
-    }
-    if (!onlyB.empty()) {
-        out.notes.push_back(fmt::format("steps recorded in the candidate only: {}", stepList(onlyB)));
-    }
-    out.stepsOnlyA = onlyA.size();
-    out.stepsOnlyB = onlyB.size();
+    const auto& common = *steps;
     if (a.ranks.size() == 1 && b.ranks.size() == 1 && a.ranks[0]->rank != b.ranks[0]->rank && isSameRun(*a.bundle, *b.bundle)) {
         out.ranksOfOneRun = { a.ranks[0]->rank, b.ranks[0]->rank };
     }
@@ -369,17 +398,7 @@ Result<Alignment> align(Side a, Side b, const AlignOptions& options, Progress* p
     }
     auto stagesA = stagesOf(a), stagesB = stagesOf(b);
     const bool stagesAlike = sameStages(a, stagesA, b, stagesB);
-    out.renames = matchRenamedModules(allModules(a), modulesB);
-    if (!out.renames.empty() && a.ranks.size() == 1 && b.ranks.size() == 1 && a.bundle->worldSize() == b.bundle->worldSize()) {
-        const auto shapedA = modulesWithShapes(a);
-        auto shapedB = modulesWithShapes(b);
-        if (shapedA && shapedB) {
-            for (std::size_t i = 0; i < modulesB.size(); ++i) {
-                (*shapedB)[i].path = modulesB[i].path; // as mapped
-            }
-            out.renames = matchRenamedModules(*shapedA, *shapedB);
-        }
-    }
+    out.renames = renamedModules(a, b, modulesB);
     if (!stagesAlike) {
         auto renames = renamesOfStages(a, stagesA, b, stagesB);
         renames.merge(std::move(out.renames));

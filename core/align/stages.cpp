@@ -69,9 +69,17 @@ const std::string* classOf(const bundle::RankData& rank, std::string_view path)
     return found == rank.modules.end() ? nullptr : &found->className;
 }
 
+/// Without the root.
 std::string below(std::string_view path, std::string_view root)
 {
     return path == root ? std::string() : std::string(root.empty() ? path : path.substr(root.size() + 1));
+}
+
+/// The one of a rank's further models that the module lies in; empty: the first one.
+template <class Roots> std::string rootOf(const Roots& roots, std::string_view module)
+{
+    const auto root = std::find_if(roots.begin(), roots.end(), [&](const std::string& r) { return module == r || isBelow(module, r); });
+    return root == roots.end() ? std::string() : *root;
 }
 
 /// Which rank's part of the model has which modules. Of ranks as they come, so that the first rank is in group 0.
@@ -120,9 +128,8 @@ std::vector<std::string> furtherRoots(
     std::map<std::string, std::set<std::string>> rootsOf; // module in the whole -> models that have it
     for (const auto& modules : ownLeaves) {
         for (const auto& module : modules) {
-            const auto root
-                = std::find_if(roots.begin(), roots.end(), [&](const std::string& r) { return module == r || isBelow(module, r); });
-            rootsOf[root == roots.end() ? module : below(module, *root)].insert(root == roots.end() ? std::string() : *root);
+            const auto root = rootOf(roots, module);
+            rootsOf[below(module, root)].insert(root);
         }
     }
     for (const auto& [module, of] : rootsOf) {
@@ -148,14 +155,12 @@ std::size_t Stages::count() const
 
 Stage Stages::of(std::size_t rankIndex, std::string_view module) const
 {
-    const auto root = std::find_if(roots.begin(), roots.end(), [&](const std::string& r) { return module == r || isBelow(module, r); });
-    return { groups[rankIndex], root == roots.end() ? std::string() : *root };
+    return { groups[rankIndex], rootOf(roots, module) };
 }
 
 std::string Stages::nameInWhole(std::string_view module) const
 {
-    const auto root = std::find_if(roots.begin(), roots.end(), [&](const std::string& r) { return module == r || isBelow(module, r); });
-    return root == roots.end() ? std::string(module) : below(module, *root);
+    return below(module, rootOf(roots, module));
 }
 
 std::size_t Stages::firstGroup() const
